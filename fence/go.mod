@@ -1,0 +1,3 @@
+module understudy.test/fence
+
+go 1.24
