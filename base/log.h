@@ -1,0 +1,23 @@
+/*
+ * One line per fact, at most 1 KiB, to descriptor 2, never blocking: when the reader of the pipe
+ * is stopped the line is dropped and counted, and the next line that gets through says how many
+ * (F21). Control bytes are escaped here, and again by the supervisor, which believes nobody.
+ * Never a secret: log lengths and fingerprints.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+
+/* Names the process in each of its lines; the name is kept, not copied. Lines below `least` are
+ * not written. */
+void log_open(const char *process, enum log_level least);
+void log_write(enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)  log_write(LOG_INFO, __VA_ARGS__)
+#define log_warn(...)  log_write(LOG_WARN, __VA_ARGS__)
+#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * Requests to API servers over connections that the role's dialer hands over (F10-F12, F22): one
+ * client per process, any number of targets (= credentials), HTTP/2 multiplexed where the server
+ * has it, one deadline per request (H1, L34), answers typed (C4, H7). libcurl and OpenSSL stand
+ * behind this header and kube/transport; nobody else includes curl.
+ * A target's connections belong to its credential generation: a new generation never reuses an
+ * old connection (F10). No file, no name, no proxy, no redirect, TLS >= 1.2, the target's own CA.
+ */
+#ifndef KUBE_CLIENT_H
+#define KUBE_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "ipc/role.h"
+
+struct kube_client;
+
+enum kube_verb { KUBE_GET, KUBE_POST, KUBE_PUT, KUBE_PATCH_MERGE, KUBE_PATCH_APPLY, KUBE_PATCH_JSON, KUBE_DELETE };
+
+/* What an answer means. Everything up to KUBE_SERVER_ERROR was said by the server. */
+enum kube_class {
+	KUBE_OK,	   /* 2xx */
+	KUBE_NOT_FOUND,	   /* 404, the object */
+	KUBE_NO_RESOURCE,  /* 404, the whole resource: no such kind here (M7, H20) */
+	KUBE_UNAUTHORIZED, /* 401 */
+	KUBE_FORBIDDEN,	   /* 403; message tells RBAC from UNDERSTUDY_* policies */
+	KUBE_CONFLICT,	   /* 409, resourceVersion or uid precondition */
+	KUBE_EXISTS,	   /* 409 AlreadyExists */
+	KUBE_GONE,	   /* 410 */
+	KUBE_TOO_LARGE,	   /* 413 */
+	KUBE_INVALID,	   /* 422 */
+	KUBE_THROTTLED,	   /* 429; retry_after_ms */
+	KUBE_REFUSED,	   /* any other 4xx, and 3xx */
+	KUBE_SERVER_ERROR, /* 5xx */
+	KUBE_SILENT,	   /* refused, reset, time-out, no TLS or HTTP reply, cut body */
+	KUBE_BLIND,	   /* our own fault: x509, no cached address, not JSON, no credential (C4) */
+};
+
+struct kube_ask {
+	unsigned target; /* credential number */
+	enum kube_verb verb;
+	const char *path;  /* starts with '/', already escaped (kube/url.h) */
+	const char *query; /* without '?', NULL or "" for none; already escaped */
+	struct str body;   /* copied */
+	uint32_t deadline_ms; /* from now to the last byte; never 0 */
+	bool fresh;	   /* a new TCP and TLS connection for this one (M18, C4) */
+};
+
+struct kube_answer {
+	enum kube_class class;
+	int status;		/* HTTP status, 0 when there was none */
+	enum peer_why why;	/* the cause of SILENT, BLIND and errors, for PEER_SEEN (C4) */
+	bool sent;		/* false: no byte of the request left, so it cannot have been applied (H1) */
+	char reason[64];	/* Status.reason, printable */
+	char message[512];	/* Status.message or the transport's words, printable */
+	char cause_field[128];	/* Status.details.causes[0].field */
+	char warning[256];	/* Warning: 299 text (H11), "" when none */
+	int64_t retry_after_ms; /* 0: not said */
+	int64_t sent_ns, finished_ns; /* boot time of the start and end (validity counts from sent: I1) */
+	int64_t date_us;	/* Date header, 0 when absent (C9) */
+	struct str body;	/* valid during the callback only */
+};
+
+typedef void kube_done_fn(void *arg, const struct kube_answer *answer);
+/* Bytes of a streaming answer (watch); return false to end it. */
+typedef bool kube_chunk_fn(void *arg, struct str bytes);
+
+/* Before role_lock: makes the curl multi handle, no OpenSSL configuration file (F10, F31). */
+struct kube_client *kube_client_new(struct role_process *process);
+void kube_client_free(struct kube_client *client);
+
+/* Takes over one identity; copies what it needs and checks it: CA, key matches certificate, not
+ * expired, nothing encrypted (F12). 0, or -1 with a text without secrets. Requests that run keep
+ * the old generation and end with it. */
+int kube_client_credential(
+    struct kube_client *client, const struct msg_credential *credential, struct err *err);
+bool kube_client_has(const struct kube_client *client, unsigned target);
+/* For the role's handler of DIALED; the descriptor belongs to the client from here. */
+enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd);
+/* The dialer is gone: what waits for a connection fails as BLIND/DIALER, or waits for the next. */
+void kube_client_dialer_lost(struct kube_client *client);
+
+/* Starts a request; done is called exactly once, never from inside this call. Returns an id for
+ * cancel. A target without a credential answers KUBE_BLIND. */
+uint64_t kube_client_ask(
+    struct kube_client *client, const struct kube_ask *ask, kube_done_fn *done, void *arg);
+/* A watch: chunk gets the body as it comes when the status is 200; done gets the end (class OK:
+ * the server ended it; body empty then). idle_ms: silent for so long = KUBE_SILENT. */
+uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *ask,
+    uint32_t idle_ms, kube_chunk_fn *chunk, kube_done_fn *done, void *arg);
+/* No callback afterwards. Unknown ids are fine. The request may still reach the server (H3). */
+void kube_client_cancel(struct kube_client *client, uint64_t id);
+/* Shuts every connection down in both directions, so that nothing of ours is still on its way
+ * (F8, H3). */
+void kube_client_shutdown(struct kube_client *client);
+
+const char *kube_class_name(enum kube_class class);
+
+#endif

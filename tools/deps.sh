@@ -1,0 +1,23 @@
+#!/bin/sh
+# Installs the Debian packages that the build and its tests need, when one is missing: BUILD-DIR.
+set -eu
+build=$1
+packages='gcc make pkg-config libcurl4-openssl-dev libssl-dev libmsgpack-dev libcap-dev libseccomp-dev
+libc-ares-dev libcmocka-dev libjansson-dev libyaml-dev libmicrohttpd-dev python3 python3-venv iproute2
+ca-certificates curl'
+stamp=$build/.deps
+[ "$stamp" -nt "$0" ] && exit 0
+mkdir -p "$build"
+missing=
+for package in $packages; do
+	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+if [ -n "$missing" ]; then
+	echo "installing:$missing"
+	[ "$(id -u)" = 0 ] || { echo "error: root is needed to install these packages" >&2; exit 1; }
+	apt-get update -qq >"$build/apt.log" 2>&1 || { cat "$build/apt.log" >&2; exit 1; }
+	# shellcheck disable=SC2086
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing \
+		>>"$build/apt.log" 2>&1 || { tail -n 20 "$build/apt.log" >&2; exit 1; }
+fi
+touch "$stamp"
