@@ -37,10 +37,12 @@
 #define TEXT(...)
 #define BYTES(...)
 #define MESSAGE_END(...)
+/* CREDENTIAL comes by the loader's own link to role_ops.on_credential, never here. */
+#define DISPATCH_TAKES(ID, to) (((to) & ROLE_BIT(DISPATCH_ROLE)) != 0 && MSG_##ID != MSG_CREDENTIAL)
 /* __builtin_choose_expr: a handler for a message that this role never gets is not even named. */
 #define MESSAGE(ID, name, from, to, ...)                                                           \
 	case MSG_##ID:                                                                             \
-		return __builtin_choose_expr(((to) & ROLE_BIT(DISPATCH_ROLE)) != 0,               \
+		return __builtin_choose_expr(DISPATCH_TAKES(ID, to),                              \
 		    DISPATCH_HANDLER(name), link_refuse)(context, link, &message->name, fd);
 
 static enum verdict DISPATCH_JOIN(DISPATCH_PREFIX, _dispatch)(void *opaque,

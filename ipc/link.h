@@ -25,6 +25,8 @@ struct link {
 	void *owner;
 	struct link_packet *first, *last; /* waiting to be sent */
 	unsigned queued;
+	size_t queued_bytes;
+	uint64_t dropped; /* messages of QUEUE_OLDEST that never left */
 	bool cut;
 };
 

@@ -1,0 +1,368 @@
+/*
+ * The common life of a role process (see the header; order: sandbox-rules 3). No decision of any
+ * role is made here, and nothing here is specific to one.
+ */
+#include "ipc/role.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/build.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "policy/sandbox.h"
+
+enum { EXIT_NO_SUPERVISOR = 64, EXIT_SANDBOX = 70 };
+
+struct role_process {
+	struct role_id self;
+	char title[32];
+	const struct us_config *config;
+	struct loop *loop;
+	const struct role_ops *ops;
+	void *ctx;
+	struct link *links[ROLE_COUNT][ROLE_MAX_SHARDS];
+	struct loop_timer beat;
+	uint64_t sent, received; /* control packets, for their sequence numbers */
+};
+
+static const struct role_ops no_ops;
+
+_Noreturn static void die(struct role_process *process, int code, const char *why)
+{
+	log_error("%s", why);
+	role_tell(process, CONTROL_EXITING, (uint64_t)code, 0, why);
+	_exit(code);
+}
+
+void role_tell(struct role_process *process, enum control_type type, uint64_t a0, uint64_t a1,
+    const char *text)
+{
+	struct us_ctl ctl = { .magic = CONTROL_MAGIC, .type = (uint16_t)type,
+		.seq = ++process->sent, .a = { a0, a1 } };
+
+	if (text)
+		(void)snprintf(ctl.blob, sizeof(ctl.blob), "%s", text);
+	/* The supervisor reads or is dead; a full queue of 128-byte structs is the latter (F21). */
+	if (send(ROLE_FD_CONTROL, &ctl, sizeof(ctl), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		log_warn("supervisor does not take control message %d: %s", (int)type,
+		    strerror(errno));
+}
+
+/* --- Links ---------------------------------------------------------------------------------- */
+
+static enum verdict on_message(void *owner, struct link *link, const struct message *message,
+    int fd)
+{
+	struct role_process *process = owner;
+
+	if (message->id == MSG_CREDENTIAL) {
+		if (process->ops->on_credential)
+			process->ops->on_credential(process->ctx, &message->credential);
+		return VERDICT_FINE;
+	}
+	if (!process->ops->on_message) {
+		if (fd >= 0)
+			close(fd);
+		return VERDICT_PEER_BROKEN;
+	}
+	return process->ops->on_message(process->ctx, link, message, fd);
+}
+
+static void on_link_end(void *owner, struct link *link, bool broken, const char *why)
+{
+	struct role_process *process = owner;
+	struct role_id peer = link->peer;
+
+	process->links[peer.role][peer.shard] = NULL;
+	link_free(link);
+	if (broken)
+		log_error("bad message from %s %u: %s", role_name(peer.role), peer.shard, why);
+	else
+		log_debug("link with %s %u ended: %s", role_name(peer.role), peer.shard, why);
+	role_tell(process, broken ? CONTROL_ACCUSE : CONTROL_LINK_CUT, peer.role, peer.shard, why);
+	if (process->ops->on_link_end)
+		process->ops->on_link_end(process->ctx, peer);
+}
+
+static const struct link_ops link_ops = { on_message, on_link_end };
+
+/* The loader's link brings one identity and ends; it is in no table. */
+static void on_loader_end(void *owner, struct link *link, bool broken, const char *why)
+{
+	(void)owner;
+	if (broken)
+		log_error("bad credential message from the loader: %s", why);
+	link_free(link);
+}
+
+static const struct link_ops loader_ops = { on_message, on_loader_end };
+
+static void take_link(struct role_process *process, const struct us_ctl *ctl, int fd)
+{
+	struct role_id peer = { (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
+	struct link **slot;
+
+	CHECK(ctl->a[0] < ROLE_COUNT && ctl->a[1] < ROLE_MAX_SHARDS && fd >= 0);
+	slot = &process->links[peer.role][peer.shard];
+	if (*slot) {
+		link_free(*slot);
+		*slot = NULL;
+		if (process->ops->on_link_end)
+			process->ops->on_link_end(process->ctx, peer);
+	}
+	*slot = link_new(process->loop, fd, process->self, peer, ctl->a[2], &link_ops, process);
+	if (process->ops->on_link)
+		process->ops->on_link(process->ctx, *slot);
+}
+
+/* --- Control link --------------------------------------------------------------------------- */
+
+/* One packet of the supervisor. 1: taken; 0: nothing there; -1: the supervisor is gone. */
+static int receive_control(struct role_process *process, int flags, struct us_ctl *ctl,
+    struct str *more, int *fd)
+{
+	static char rest[CONTROL_MAX_MORE];
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec vectors[] = { { ctl, sizeof(*ctl) }, { rest, sizeof(rest) } };
+	struct msghdr header = { .msg_iov = vectors, .msg_iovlen = 2,
+		.msg_control = control.bytes, .msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t n = recvmsg(ROLE_FD_CONTROL, &header, flags | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	if (n == 0)
+		return -1;
+	CHECK((size_t)n >= sizeof(*ctl) && ctl->magic == CONTROL_MAGIC);
+	CHECK(!(header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && ctl->seq == ++process->received);
+	*more = (struct str){ rest, (size_t)n - sizeof(*ctl) };
+	*fd = -1;
+	c = CMSG_FIRSTHDR(&header);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return 1;
+}
+
+static void handle_control(struct role_process *process, const struct us_ctl *ctl,
+    struct str more, int fd)
+{
+	struct role_id loader = { ROLE_LOADER, 0 };
+
+	switch (ctl->type) {
+	case CONTROL_LINK: take_link(process, ctl, fd); return;
+	case CONTROL_CRED:
+		link_new(process->loop, fd, process->self, loader, ctl->a[1], &loader_ops, process);
+		return;
+	case CONTROL_STOP:
+		if (process->ops->on_stop)
+			process->ops->on_stop(process->ctx, (int64_t)ctl->a[0]);
+		else
+			role_leave(process, 0);
+		return;
+	default: break;
+	}
+	if (process->ops->on_control)
+		process->ops->on_control(process->ctx, ctl, more, fd);
+	else if (fd >= 0)
+		close(fd);
+}
+
+static void on_control_ready(void *arg, uint32_t events)
+{
+	struct role_process *process = arg;
+	struct us_ctl ctl;
+	struct str more;
+	int fd, got;
+
+	(void)events;
+	while ((got = receive_control(process, MSG_DONTWAIT, &ctl, &more, &fd)) > 0)
+		handle_control(process, &ctl, more, fd);
+	if (got < 0)
+		role_leave(process, 0);
+}
+
+bool role_next_control(struct role_process *process, struct us_ctl *ctl, struct str *more)
+{
+	int fd = -1, got;
+
+	do
+		got = receive_control(process, 0, ctl, more, &fd);
+	while (got == 0);
+	if (fd >= 0)
+		close(fd);
+	return got > 0;
+}
+
+/* --- Life ----------------------------------------------------------------------------------- */
+
+static void on_beat(void *arg, int64_t now_ns)
+{
+	struct role_process *process = arg;
+
+	role_tell(process, CONTROL_BEAT, 0, 0, NULL);
+	loop_timer_set(process->loop, &process->beat, now_ns + CONTROL_BEAT_MS * BASE_NS_PER_MS);
+}
+
+/* The configuration: a sealed memfd, or nothing (the loader's first job has none yet). */
+static const struct us_config *map_config(struct role_process *process)
+{
+	struct stat st;
+	struct err err;
+	void *map;
+
+	if (fstat(ROLE_FD_CONFIG, &st) != 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	if (st.st_size != sizeof(struct us_config))
+		die(process, EXIT_NO_SUPERVISOR, "the configuration on descriptor 4 has another size");
+	map = mmap(NULL, sizeof(struct us_config), PROT_READ, MAP_PRIVATE, ROLE_FD_CONFIG, 0);
+	if (map == MAP_FAILED || config_check(map, &err))
+		die(process, EXIT_NO_SUPERVISOR, "the configuration on descriptor 4 is not valid");
+	return map;
+}
+
+/* "" or a decimal number below ROLE_MAX_SHARDS. */
+static uint8_t parse_shard(int argc, char **argv)
+{
+	uint64_t shard = 0;
+
+	if (argc > 1 && str_to_u64(str_of(argv[1]), &shard) && shard < ROLE_MAX_SHARDS)
+		return (uint8_t)shard;
+	return 0;
+}
+
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		(void)signal(ignored[i], SIG_IGN);
+}
+
+struct role_process *role_begin(enum role id, int argc, char **argv)
+{
+	struct role_process *process = calloc(1, sizeof(*process));
+	struct stat st;
+	struct err err;
+
+	CHECK(process);
+	process->self = (struct role_id){ (uint8_t)id, parse_shard(argc, argv) };
+	process->ops = &no_ops;
+	(void)snprintf(process->title, sizeof(process->title),
+	    id == ROLE_REPOINTER ? "%s/%u" : "%s", role_name(id), process->self.shard);
+	log_open(process->title, LOG_INFO);
+	if (fstat(ROLE_FD_CONTROL, &st) != 0 || !S_ISSOCK(st.st_mode)) {
+		log_error("started by hand: only understudyd starts this program");
+		_exit(EXIT_NO_SUPERVISOR);
+	}
+	if (sandbox_after_exec(process->self, &err))
+		die(process, EXIT_SANDBOX, err.text);
+	ignore_signals();
+	(void)prctl(PR_SET_NAME, process->title, 0, 0, 0);
+	tzset();
+	(void)base_random_u64(); /* glibc may map its random state once: before the filter */
+	process->loop = loop_new();
+	role_tell(process, CONTROL_HELLO, build_id[0], build_id[1], NULL);
+	process->config = map_config(process);
+	close(ROLE_FD_CONFIG);
+	return process;
+}
+
+void role_attach(struct role_process *process, const struct role_ops *ops, void *ctx)
+{
+	process->ops = ops;
+	process->ctx = ctx;
+}
+
+void role_lock(struct role_process *process, const uint16_t *ports, unsigned port_count)
+{
+	/* Without a configuration nothing can be waived yet; the supervisor, which knows what is
+	 * missing, refuses after it has read the configuration (F27). */
+	unsigned waived = process->config ? process->config->allow_missing :
+					    SANDBOX_ALL & ~sandbox_available();
+	struct err err;
+	int in_force = sandbox_lock(process->self, ports, port_count, waived, &err);
+
+	if (in_force < 0)
+		die(process, EXIT_SANDBOX, err.text);
+	process->beat.fire = on_beat;
+	process->beat.arg = process;
+	loop_timer_set(process->loop, &process->beat, base_clock_boot_ns());
+	loop_watch(process->loop, ROLE_FD_CONTROL, EPOLLIN, on_control_ready, process);
+	role_tell(process, CONTROL_READY, (uint64_t)in_force, 0, NULL);
+}
+
+int role_run(struct role_process *process)
+{
+	return loop_run(process->loop, base_clock_boot_ns);
+}
+
+void role_leave(struct role_process *process, int code)
+{
+	loop_stop(process->loop, code);
+}
+
+struct loop *role_loop(struct role_process *process)
+{
+	return process->loop;
+}
+
+const struct us_config *role_config(const struct role_process *process)
+{
+	return process->config;
+}
+
+struct role_id role_self(const struct role_process *process)
+{
+	return process->self;
+}
+
+bool role_has_link(const struct role_process *process, enum role peer, unsigned shard)
+{
+	return shard < ROLE_MAX_SHARDS && process->links[peer][shard] != NULL;
+}
+
+bool role_send_fd(struct role_process *process, enum role peer, unsigned shard,
+    enum message_id id, const void *body, int fd)
+{
+	return role_has_link(process, peer, shard) &&
+	    link_send(process->links[peer][shard], id, body, fd);
+}
+
+bool role_send(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
+    const void *body)
+{
+	return role_send_fd(process, peer, shard, id, body, -1);
+}
+
+void role_credential_answer(struct role_process *process,
+    const struct msg_credential *credential, const char *why)
+{
+	role_tell(process, why ? CONTROL_CRED_NACK : CONTROL_CRED_ACK, credential->target,
+	    credential->generation, why);
+}
+
+void role_metric(struct role_process *process, enum metric_id id, const char *label,
+    const char *label2, int64_t value_micro)
+{
+	struct msg_metric metric = { .id = id, .label = str_of(label), .label2 = str_of(label2),
+		.value_micro = value_micro };
+
+	(void)role_send(process, ROLE_MONITOR, 0, MSG_METRIC, &metric);
+}
