@@ -1,0 +1,96 @@
+/*
+ * Goal: a log line is one line, bounded, and never blocks (F21). Method: descriptor 2 becomes a
+ * pipe that nobody reads; the test reads what got through.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+
+static int pipe_ends[2], saved;
+
+static void open_pipe(void)
+{
+	assert_int_equal(pipe2(pipe_ends, O_NONBLOCK), 0);
+	saved = dup(2);
+	assert_int_equal(dup2(pipe_ends[1], 2), 2);
+	log_open("tester", LOG_INFO);
+}
+
+static size_t close_pipe(char *text, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < size - 1 && (got = read(pipe_ends[0], text + n, size - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	dup2(saved, 2);
+	close(saved);
+	close(pipe_ends[0]);
+	close(pipe_ends[1]);
+	return n;
+}
+
+static void controls_cannot_forge_a_line(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	open_pipe();
+	log_info("name=%s", "x\nfake info supervisor: all is well\x1b[2J");
+	log_debug("not written");
+	close_pipe(text, sizeof(text));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_null(strchr(text, '\x1b'));
+	assert_non_null(strstr(text, " info  tester: name=x?fake"));
+}
+
+static void long_lines_are_cut(void **state)
+{
+	static char big[5000], text[8192];
+	size_t n;
+
+	(void)state;
+	memset(big, 'a', sizeof(big) - 1);
+	open_pipe();
+	log_info("%s", big);
+	n = close_pipe(text, sizeof(text));
+	assert_true(n > 1000 && n <= 1024);
+	assert_ptr_equal(strchr(text, '\n'), text + n - 1);
+}
+
+static void a_full_pipe_drops_and_counts(void **state)
+{
+	static char text[1 << 17];
+	size_t n;
+
+	(void)state;
+	open_pipe();
+	for (int i = 0; i < 10000; i++)
+		log_info("line %d of very many that nobody reads", i);
+	n = (size_t)read(pipe_ends[0], text, 32768);
+	assert_int_equal(n, 32768);
+	log_info("after");
+	close_pipe(text, sizeof(text));
+	assert_non_null(strstr(text, " lines dropped] after\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(controls_cannot_forge_a_line),
+		cmocka_unit_test(long_lines_are_cut),
+		cmocka_unit_test(a_full_pipe_drops_and_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
