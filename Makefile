@@ -23,7 +23,7 @@ ROLES      := loader dialer monitor $(KUBE_ROLES)
 PROGRAMS   := understudyd runner understudyctl $(ROLES)
 DIR_understudyd   := supervisor
 DIR_understudyctl := ctl
-dir = $(or $(DIR_$(1)),$(1))
+home = $(or $(DIR_$(1)),$(1))
 
 # What each process links: our libraries, lowest last, and the system's. Root links no more than
 # libc and libcap (F28).
@@ -84,7 +84,7 @@ $(BUILD)/obj/build_id.o: $(BUILD)/build_id.c | deps
 	$(CC) $(CFLAGS) -c $< -o $@
 
 define program
-$(BUILD)/$(1): $(call objects,$(call dir,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
+$(BUILD)/$(1): $(call objects,$(call home,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
 	$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_$(1))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
