@@ -1,0 +1,92 @@
+#!/bin/bash
+# Goal: the structure that the documents promise is the structure that is built. Method: includes are
+# read from the sources, libraries from the executables, and one header is touched.
+set -u
+cd "$(dirname "$0")/../.."
+build=${BUILD:-build}
+layers='base policy ipc kube'
+processes='supervisor runner loader dialer observer elector syncer publisher repointer follower monitor ctl'
+
+report() { # NAME PROBLEMS
+	if [ -z "$2" ]; then
+		echo "ok - $1"
+	else
+		echo "not ok - $1: $(printf '%s' "$2" | head -c 600)"
+	fi
+}
+
+# --- Include direction: process -> kube -> ipc -> policy -> base ---------------------------
+rank() {
+	case $1 in
+	base) echo 0 ;; policy) echo 1 ;; ipc) echo 2 ;; kube) echo 3 ;; fence) echo 0 ;;
+	*) echo 4 ;;
+	esac
+}
+problems=
+for dir in $layers $processes; do
+	for file in "$dir"/*.[ch]; do
+		[ -e "$file" ] || continue
+		for target in $(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' "$file" | sort -u); do
+			[ "$target" = "$dir" ] && continue
+			if [ "$(rank "$target")" -ge "$(rank "$dir")" ] && [ "$target" != "$dir" ]; then
+				problems="$problems $file includes $target/;"
+			fi
+		done
+	done
+done
+report 'includes run in one direction and no process includes another' "$problems"
+
+# --- What root links ------------------------------------------------------------------------
+for program in understudyd runner; do
+	problems=$(readelf -d "$build/$program" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+		grep -vE '^(libc\.so\.6|libcap\.so\.2|ld-linux-x86-64\.so\.2)$' | tr '\n' ' ')
+	report "$program links libc and libcap only" "$problems"
+done
+problems=
+for program in loader dialer monitor; do
+	found=$(readelf -d "$build/$program" | grep -oE 'lib(curl|ssl)\.so' | tr '\n' ' ')
+	[ -z "$found" ] || problems="$problems $program links $found;"
+done
+report 'only roles that talk to API servers link libcurl and libssl' "$problems"
+
+problems=
+for program in understudyd runner loader dialer observer elector syncer publisher repointer monitor understudyctl; do
+	readelf -hW "$build/$program" | grep -q 'Type: *DYN' || problems="$problems $program is not PIE;"
+	readelf -dW "$build/$program" | grep -q BIND_NOW || problems="$problems $program is not BIND_NOW;"
+	readelf -lW "$build/$program" | grep -q 'GNU_STACK.*RWE' && problems="$problems $program has an executable stack;"
+	readelf -sW --dyn-syms "$build/$program" | grep -q __stack_chk_fail || problems="$problems $program has no stack protector;"
+done
+report 'executables are hardened' "$problems"
+
+# --- Heads and sizes -----------------------------------------------------------------------
+problems=
+for file in $(git ls-files '*.c' '*.h'); do
+	[ "$(head -c 2 "$file")" = '/*' ] || problems="$problems $file;"
+done
+report 'each C file says first why it exists' "$problems"
+problems=
+for file in $(git ls-files '*.c' '*.h' '*.go' '*.sh'); do
+	lines=$(wc -l < "$file")
+	[ "$lines" -le 600 ] || problems="$problems $file has $lines lines;"
+done
+report 'no file has more than 600 lines' "$problems"
+
+# --- Rebuilding ----------------------------------------------------------------------------
+# The newest object tells nothing; make says what it would do after one header is touched.
+header=kube/lease.h
+users=$(grep -lE "#include \"$header\"" -- */*.[ch] | tr '\n' ' ')
+before=$(make -q all >/dev/null 2>&1; echo $?)
+if [ "$before" -ne 0 ]; then
+	report 'touching a header rebuilds exactly its users' 'make all is not up to date'
+else
+	stamp=$(stat -c %y "$header")
+	touch "$header"
+	rebuilt=$(make -n all 2>/dev/null | grep -oE ' -c [a-z_]+/[a-z_]+\.c' | sed 's/ -c //' | sort -u)
+	touch -d "$stamp" "$header"
+	wanted=$(for object in $(find "$build/obj" -name '*.d' -not -path '*/tests/*'); do
+		grep -q " $header" "$object" && sed -n '1s/^[^:]*: *\([^ ]*\.c\).*/\1/p' "$object"
+	done | sort -u)
+	problems=$(diff <(echo "$wanted") <(echo "$rebuilt") | grep '^[<>]' | tr '\n' ' ')
+	[ -n "$wanted" ] || problems="nobody includes $header"
+	report 'touching a header rebuilds exactly its users' "$problems"
+fi
