@@ -105,9 +105,13 @@ struct role_id role_holding(unsigned credential, unsigned shard_size);
 const char *credential_name(unsigned credential);
 /* Why the table contradicts itself (asymmetric link, shared uid, ...), NULL when it does not. */
 const char *role_table_fault(void);
+/* The same of any table of ROLE_COUNT rows, so that the tests can break one. */
+const char *role_table_fault_of(const struct role_row *rows);
 
 #define ROLE_UID_WORKLOAD 8
 #define ROLE_UID_CANARY   9
+/* Nobody: the spare uids of the child that signals the workload (policy/uids.h). */
+#define ROLE_UID_SIGNALLER 16
 #define ROLE_UID_SHARDS	  32
 #define ROLE_UID_RANGE	  64
 
