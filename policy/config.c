@@ -25,7 +25,7 @@ uint32_t config_shard_count(const struct us_config *config)
 static bool is_set(const struct config_credential *c)
 {
 	return c->kubeconfig || c->server || c->ca_file || c->token_file || c->certificate_file ||
-	    c->key_file;
+	       c->key_file;
 }
 
 const struct config_credential *config_credential_of(
@@ -36,7 +36,7 @@ const struct config_credential *config_credential_of(
 	if (credential < CREDENTIAL_FIXED_COUNT)
 		c = &config->credentials[credential];
 	else if (credential >= CREDENTIAL_WORKER &&
-	    credential - CREDENTIAL_WORKER < config->worker_count)
+		 credential - CREDENTIAL_WORKER < config->worker_count)
 		c = &config->workers[credential - CREDENTIAL_WORKER].credential;
 	return c && is_set(c) ? c : NULL;
 }
@@ -49,7 +49,7 @@ uint32_t config_roles(const struct us_config *config)
 	case CONFIG_ACTIVE:
 	case CONFIG_STANDBY:
 		roles |= ROLE_BIT(ROLE_OBSERVER) | ROLE_BIT(ROLE_ELECTOR) | ROLE_BIT(ROLE_SYNCER) |
-		    ROLE_BIT(ROLE_PUBLISHER);
+			 ROLE_BIT(ROLE_PUBLISHER);
 		break;
 	case CONFIG_REPLICAS:
 		roles |= ROLE_BIT(ROLE_ELECTOR);

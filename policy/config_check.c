@@ -11,13 +11,13 @@
 #include "policy/config.h"
 #include "policy/sandbox.h"
 
-#define MAX_DURATION_MS	 300000u	 /* H17: a longer Lease gets an alert, a longer one here none */
-#define MAX_LAG_MS	 86400000u	 /* a day */
-#define MAX_AGE_MS	 31536000000ULL /* a year */
-#define MAX_WINDOW	 1024
-#define MAX_DIRECTORY	 90 /* the longest socket name behind it fits sun_path */
-#define NOBODY		 65534u
-#define STOP_SLACK_MS	 1000u
+#define MAX_DURATION_MS 300000u   /* H17: a longer Lease gets an alert, a longer one here none */
+#define MAX_LAG_MS      86400000u /* a day */
+#define MAX_AGE_MS      31536000000ULL /* a year */
+#define MAX_WINDOW      1024
+#define MAX_DIRECTORY   90 /* the longest socket name behind it fits sun_path */
+#define NOBODY          65534u
+#define STOP_SLACK_MS   1000u
 
 #define FAIL(err, ...) return err_set(err, "configuration: " __VA_ARGS__)
 
@@ -67,7 +67,7 @@ static bool is_path(const char *text)
 static bool is_server(const char *text)
 {
 	return strncmp(text, "https://", 8) == 0 && text[8] != '\0' && text[8] != '/' &&
-	    !strpbrk(text, "@?#\\ ") && strlen(text) <= 512;
+	       !strpbrk(text, "@?#\\ ") && strlen(text) <= 512;
 }
 
 static bool is_printable(const char *text)
@@ -124,8 +124,8 @@ static int check_credential(const struct us_config *config, const struct config_
 	if (!has_hub && (!c->server || !c->ca_file))
 		FAIL(err, "%s: expected server and ca-file, or kubeconfig", what);
 	if (c->server && !is_server(config->pool + c->server))
-		FAIL(err, "%s: server \"%.200s\" (expected https://host[:port], no user info)", what,
-		    config->pool + c->server);
+		FAIL(err, "%s: server \"%.200s\" (expected https://host[:port], no user info)",
+		    what, config->pool + c->server);
 	if (by_token == by_key || (by_key && (!c->certificate_file || !c->key_file)))
 		FAIL(err, "%s: expected token-file, or client-certificate-file and client-key-file",
 		    what);
@@ -170,8 +170,7 @@ static int check_hubs(const struct us_config *config, struct err *err)
 		if (!is_label(config->pool + hub->name, true))
 			FAIL(err, "hubs: name \"%.200s\" (expected a DNS name)",
 			    config->pool + hub->name);
-		if (config->mode != CONFIG_STANDALONE &&
-		    !is_server(config->pool + hub->endpoint))
+		if (config->mode != CONFIG_STANDALONE && !is_server(config->pool + hub->endpoint))
 			FAIL(err, "hubs: endpoint \"%.200s\" (expected https://host[:port])",
 			    config->pool + hub->endpoint);
 	}
@@ -182,7 +181,8 @@ static int check_hubs(const struct us_config *config, struct err *err)
 	    check_text(config, config->namespace, "namespace", err) != 0)
 		return -1;
 	if (!is_label(config->pool + config->self_name, true))
-		FAIL(err, "self: \"%.200s\" (expected a DNS name)", config->pool + config->self_name);
+		FAIL(err, "self: \"%.200s\" (expected a DNS name)",
+		    config->pool + config->self_name);
 	if (config->mode != CONFIG_FOLLOWER &&
 	    strcmp(config->pool + config->self_name,
 		config->pool + config->hubs[config->self].name) != 0)
@@ -204,13 +204,13 @@ static int check_timing(const struct us_config *config, struct err *err)
 		FAIL(err, "lease: duration or padding above %u s", MAX_DURATION_MS / 1000);
 	if (retry == 0 || 2 * renew < 5 * retry || lease <= renew)
 		FAIL(err,
-		    "lease: duration %llu ms, renew-deadline %llu ms, retry-period %llu ms (expected "
+		    "lease: duration %llu ms, renew-deadline %llu ms, retry-period %llu ms "
+		    "(expected "
 		    "duration > renew-deadline >= 2.5 x retry-period > 0)",
 		    (unsigned long long)lease, (unsigned long long)renew,
 		    (unsigned long long)retry);
-	if (config->argument_count > 0 &&
-	    (uint64_t)config->stop_grace_ms + STOP_SLACK_MS >
-		renew - retry - config_request_deadline_ms(config))
+	if (config->argument_count > 0 && (uint64_t)config->stop_grace_ms + STOP_SLACK_MS >
+					      renew - retry - config_request_deadline_ms(config))
 		FAIL(err,
 		    "workload: stop-grace %u ms (expected at most %lld ms: renew-deadline - "
 		    "retry-period - half of that - 1 s)",
@@ -230,11 +230,13 @@ static int check_choices(const struct us_config *config, struct err *err)
 		    config->promotion_mode, config->recovery, config->witness);
 	if (config->max_lag_ms == 0 || config->max_lag_ms > MAX_LAG_MS ||
 	    config->armed_max_age_ms == 0 || config->armed_max_age_ms > MAX_AGE_MS)
-		FAIL(err, "promotion: max-lag or armed-max-age (expected above 0, at most a day and a year)");
+		FAIL(err, "promotion: max-lag or armed-max-age (expected above 0, at most a day "
+			  "and a year)");
 	if (config->mirror_set > CONFIG_MIRROR_NONE)
 		FAIL(err, "mirror: set %u is no set", config->mirror_set);
 	if (config->mirror_window == 0 || config->mirror_window > MAX_WINDOW)
-		FAIL(err, "mirror: window %u (expected 1 to %d)", config->mirror_window, MAX_WINDOW);
+		FAIL(
+		    err, "mirror: window %u (expected 1 to %d)", config->mirror_window, MAX_WINDOW);
 	if (config->allow_missing & ~(uint32_t)SANDBOX_ALL)
 		FAIL(err, "allow-missing: unknown protection (bits %#x)",
 		    config->allow_missing & ~(uint32_t)SANDBOX_ALL);
@@ -255,8 +257,8 @@ static int check_workers(const struct us_config *config, struct err *err)
 		const char *name;
 
 		if (check_text(config, worker->name, "workers: name", err) != 0 ||
-		    check_text(config, worker->project_namespace, "workers: project-namespace",
-			err) != 0)
+		    check_text(
+			config, worker->project_namespace, "workers: project-namespace", err) != 0)
 			return -1;
 		name = config->pool + worker->name;
 		if (!is_label(name, true))
@@ -327,7 +329,8 @@ static int check_run(const struct us_config *config, struct err *err)
 		FAIL(err, "run: status-group or admin-group (expected the name of a group)");
 	if (config->uid_base == 0 || config->uid_base > (uint32_t)INT32_MAX - ROLE_UID_RANGE ||
 	    (config->uid_base <= NOBODY + 1 && config->uid_base + ROLE_UID_RANGE > NOBODY))
-		FAIL(err, "run: uid-base %u (expected %d uids that include none of 0, 65534, 65535)",
+		FAIL(err,
+		    "run: uid-base %u (expected %d uids that include none of 0, 65534, 65535)",
 		    config->uid_base, ROLE_UID_RANGE);
 	return 0;
 }

@@ -13,25 +13,25 @@
 
 #define CREATE_RULESET_VERSION 1u
 #define RULE_PATH_BENEATH      1
-#define RULE_NET_PORT	       2
+#define RULE_NET_PORT          2
 
-#define FS_WRITE_FILE  (1ULL << 1)
-#define FS_READ_FILE   (1ULL << 2)
-#define FS_READ_DIR    (1ULL << 3)
-#define FS_REMOVE_DIR  (1ULL << 4)
-#define FS_REMOVE_FILE (1ULL << 5)
-#define FS_MAKE_DIR    (1ULL << 7)
-#define FS_MAKE_REG    (1ULL << 8)
-#define FS_MAKE_SYM    (1ULL << 12)
-#define FS_TRUNCATE    (1ULL << 14)
-#define FS_ABI_1       0x1fffULL
-#define FS_ABI_2       0x3fffULL /* + moves between directories */
-#define FS_ABI_3       0x7fffULL /* + truncation */
-#define FS_ABI_5       0xffffULL /* + ioctl on devices */
-#define NET_BIND_TCP    1ULL
-#define NET_CONNECT_TCP 2ULL
+#define FS_WRITE_FILE          (1ULL << 1)
+#define FS_READ_FILE           (1ULL << 2)
+#define FS_READ_DIR            (1ULL << 3)
+#define FS_REMOVE_DIR          (1ULL << 4)
+#define FS_REMOVE_FILE         (1ULL << 5)
+#define FS_MAKE_DIR            (1ULL << 7)
+#define FS_MAKE_REG            (1ULL << 8)
+#define FS_MAKE_SYM            (1ULL << 12)
+#define FS_TRUNCATE            (1ULL << 14)
+#define FS_ABI_1               0x1fffULL
+#define FS_ABI_2               0x3fffULL /* + moves between directories */
+#define FS_ABI_3               0x7fffULL /* + truncation */
+#define FS_ABI_5               0xffffULL /* + ioctl on devices */
+#define NET_BIND_TCP           1ULL
+#define NET_CONNECT_TCP        2ULL
 #define SCOPE_ABSTRACT_SOCKETS 1ULL
-#define SCOPE_SIGNALS	       2ULL
+#define SCOPE_SIGNALS          2ULL
 
 /* What the hand-over directory takes: the swap of two directories of one parent (F36). */
 #define HANDOVER                                                                                   \
@@ -59,7 +59,7 @@ int landlock_abi(void)
 unsigned landlock_bits(int abi)
 {
 	return (abi >= 1 ? SANDBOX_LANDLOCK_FS : 0u) | (abi >= 4 ? SANDBOX_LANDLOCK_NET : 0u) |
-	    (abi >= 6 ? SANDBOX_LANDLOCK_SCOPE : 0u);
+	       (abi >= 6 ? SANDBOX_LANDLOCK_SCOPE : 0u);
 }
 
 static struct ruleset handled_by(int abi)

@@ -21,6 +21,8 @@ static const char *uid_fault(const struct role_row *row, unsigned role)
 		return "uid 0 is for supervisor and runner, and only for them";
 	if (row->uid_offset == ROLE_UID_WORKLOAD || row->uid_offset == ROLE_UID_CANARY)
 		return "a role has the uid of the workload or of the canary";
+	if (row->uid_offset == ROLE_UID_SIGNALLER)
+		return "a role has the uid of the workload's signaller";
 	if ((row->uid_offset >= ROLE_UID_SHARDS) != (role == ROLE_REPOINTER) ||
 	    row->uid_offset > ROLE_UID_SHARDS)
 		return "the uids of the shards are for repointers, and only for them";
@@ -86,9 +88,9 @@ const char *role_table_fault_of(const struct role_row *rows)
 	const char *fault = NULL;
 
 	for (unsigned role = 0; role < ROLE_COUNT && !fault; role++) {
-		fault = row_fault(&rows[role], role);
+		fault = uid_fault(&rows[role], role);
 		if (!fault)
-			fault = uid_fault(&rows[role], role);
+			fault = row_fault(&rows[role], role);
 		for (unsigned other = 0; other < role && !fault; other++)
 			fault = pair_fault(rows, role, other);
 	}

@@ -28,21 +28,20 @@
 #include "policy/seccomp.h"
 
 /* Linux 6.3; Debian 12's headers do not have them. */
-#define SET_MDWE	   65
-#define GET_MDWE	   66
+#define SET_MDWE              65
+#define GET_MDWE              66
 #define MDWE_REFUSE_EXEC_GAIN 1u
-#define LAST_CAPABILITY	   63u
-#define DNS_PORT	   53
-#define MAX_PORTS	   512
+#define LAST_CAPABILITY       63u
+#define DNS_PORT              53
+#define MAX_PORTS             512
 
 #define CAPABILITY(c) (1ULL << (c))
 /* What the runner keeps: to change to the workload's uid and to end that uid (F5). */
-#define RUNNER_CAPABILITIES                                                                        \
-	(CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_KILL))
+#define RUNNER_CAPABILITIES (CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_KILL))
 #define SECUREBITS                                                                                 \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |                           \
-	    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | \
-	    SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+	    SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |                              \
+	    SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
 static const char *const protection_names[] = { "uid-separation", "landlock-fs", "bounding-set",
 	"mlock", "landlock-net", "landlock-scope", "mdwe" };
@@ -119,7 +118,8 @@ static uint64_t bounding_set(void)
 static bool can_lock_memory(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	void *map = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *map =
+	    mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool locked;
 
 	if (map == MAP_FAILED)
@@ -146,7 +146,7 @@ unsigned sandbox_available(void)
 
 /* --- Before exec, in the supervisor's child: async-signal-safe ------------------------------ */
 
-/* Roles die before the supervisor when memory is short (pitfall 99). Not a protection: where /proc
+/* Roles die before the supervisor when memory is short. Not a protection: where /proc
  * is read-only or hidden the process runs without. */
 static void prefer_for_oom(void)
 {
@@ -186,7 +186,7 @@ static const char *shed_inheritance(uint64_t keep, unsigned waived)
 	return NULL;
 }
 
-/* Groups, gid, uid, and then a look at what the kernel made of it (pitfalls 62-64). */
+/* Groups, gid, uid, and then a look at what the kernel made of it (F14). */
 static const char *change_identity(uid_t uid)
 {
 	uid_t real, effective, saved;
@@ -250,7 +250,8 @@ const char *sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived)
 	struct seccomp_program filter;
 	const char *step;
 
-	umask(077);
+	/* The workload inherits the runner's. */
+	(void)umask(id.role == ROLE_RUNNER ? 022 : 077);
 	if (chdir("/") != 0)
 		return "working directory";
 	prefer_for_oom();
@@ -260,12 +261,13 @@ const char *sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived)
 	step = id.role == ROLE_RUNNER ? drop_to_runner(waived) : drop_privileges(uid, waived);
 	if (step)
 		return step;
-	/* After the change of uid, which clears it (pitfall 9). */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+	/* After the change of uid, which clears it (F39). Not the runner: it outlives the
+	 * supervisor by the moment that it takes to end the workload (F5). */
+	if (id.role != ROLE_RUNNER && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
 		return "parent death signal";
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return "no new privileges";
-	/* Without this action a forbidden call would end one thread only (pitfall 44). */
+	/* Without this action a forbidden call would end one thread only (F27). */
 	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &kill_process) != 0 &&
 	    errno == EOPNOTSUPP)
 		return "seccomp kill-process";
@@ -304,9 +306,8 @@ int sandbox_after_exec(struct role_id id, struct err *err)
 	    lower_limit(RLIMIT_NOFILE, row->nofile) != 0)
 		return err_set(err, "sandbox: resource limits: %s", strerror(errno));
 	/* A sanitizer reserves terabytes and, at the end, forks (F32). */
-	if (!SECCOMP_SANITIZED &&
-	    (lower_limit(RLIMIT_NPROC, 0) != 0 ||
-		lower_limit(RLIMIT_DATA, (rlim_t)row->data_mib << 20) != 0))
+	if (!SECCOMP_SANITIZED && (lower_limit(RLIMIT_NPROC, 0) != 0 ||
+				      lower_limit(RLIMIT_DATA, (rlim_t)row->data_mib << 20) != 0))
 		return err_set(err, "sandbox: resource limits: %s", strerror(errno));
 	return 0;
 }
@@ -321,10 +322,10 @@ static bool has_own_uid(void)
 	if (getuid() == 0)
 		return false;
 	return getsockopt(ROLE_FD_CONTROL, SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 ||
-	    maker.uid != getuid();
+	       maker.uid != getuid();
 }
 
-/* What libraries open once and then never again (F31, pitfall 51). */
+/* What libraries open once and then never again (F31). */
 static void warm_up(void)
 {
 	time_t now = 0;
@@ -396,8 +397,8 @@ static int restrict_files(
 	int bits, fd;
 
 	if (port_count > MAX_PORTS || (port_count > 0 && !is_dialer))
-		return err_set(err, "sandbox: %u ports for %s (at most %u, dialers only)", port_count,
-		    role_name(role), is_dialer ? MAX_PORTS : 0);
+		return err_set(err, "sandbox: %u ports for %s (at most %u, dialers only)",
+		    port_count, role_name(role), is_dialer ? MAX_PORTS : 0);
 	if (port_count > 0)
 		memcpy(allowed + 1, ports, port_count * sizeof(*ports));
 	bits = landlock_restrict(
@@ -421,8 +422,7 @@ static int check_filter(enum role role, struct err *err)
 		return err_set(err, "sandbox: filter 2 is not in force (socketpair)");
 	if (setresuid(0, 0, 0) == 0 || errno != EPERM)
 		return err_set(err, "sandbox: filter 2 is not in force (setresuid)");
-	if (!(ROLE_BIT(role) & ROLE_DIALERS) &&
-	    (connect(-1, NULL, 0) == 0 || errno != EINPROGRESS))
+	if (!(ROLE_BIT(role) & ROLE_DIALERS) && (connect(-1, NULL, 0) == 0 || errno != EINPROGRESS))
 		return err_set(err, "sandbox: filter 2 is not in force (connect)");
 	if (!(role_row(role)->syscalls & SYSCALLS_HANDOVER) &&
 	    (open("/", O_RDONLY | O_CLOEXEC) >= 0 || errno != ENOENT))
@@ -430,8 +430,8 @@ static int check_filter(enum role role, struct err *err)
 	return 0;
 }
 
-int sandbox_lock(struct role_id id, const uint16_t *ports, unsigned port_count, unsigned waived,
-    struct err *err)
+int sandbox_lock(
+    struct role_id id, const uint16_t *ports, unsigned port_count, unsigned waived, struct err *err)
 {
 	struct seccomp_program filter;
 	unsigned bits;
@@ -443,7 +443,8 @@ int sandbox_lock(struct role_id id, const uint16_t *ports, unsigned port_count, 
 	bits = bits_in_force(id.role);
 	if (id.role == ROLE_RUNNER) {
 		/* The workload would inherit Landlock and filter 2. */
-		return check_required(bits, waived | SANDBOX_LANDLOCK_FS, err) == 0 ? (int)bits : -1;
+		return check_required(bits, waived | SANDBOX_LANDLOCK_FS, err) == 0 ? (int)bits
+										    : -1;
 	}
 	landlock = restrict_files(id.role, ports, port_count, err);
 	if (landlock < 0)

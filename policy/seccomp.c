@@ -27,7 +27,7 @@
 #define SECCOMP_UNLISTED SECCOMP_RET_KILL_PROCESS
 #endif
 
-#define X32_BIT 0x40000000u
+#define X32_BIT  0x40000000u
 #define INT_MASK 0xffffffffu
 
 enum {
@@ -41,19 +41,24 @@ enum {
 	RUN = SYSCALLS_RUN
 };
 
-#define ALLOW		     SECCOMP_RET_ALLOW
-#define ERRNO(error)	     (SECCOMP_RET_ERRNO | (error))
-#define IS(n, wanted)	     { (n), false, INT_MASK, (uint32_t)(wanted) }
-#define BITS(n, allowed)     { (n), false, INT_MASK & ~(uint32_t)(allowed), 0 }
-#define LONG_BITS(n, allowed) { (n), false, ~(uint64_t)(allowed), 0 }
-#define ZERO(n)		     { (n), false, UINT64_MAX, 0 }
-#define OWN_PID(n)	     { (n), true, INT_MASK, 0 }
-#define SOCKET_TYPE(n, type) { (n), false, INT_MASK & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), (type) }
+#define ALLOW        SECCOMP_RET_ALLOW
+#define ERRNO(error) (SECCOMP_RET_ERRNO | (error))
+
+#define CONDITION(n, own, mask, value)                                                             \
+	{                                                                                          \
+		(n), (own), (mask), (value)                                                        \
+	}
+#define IS(n, wanted)         CONDITION(n, false, INT_MASK, (uint32_t)(wanted))
+#define BITS(n, allowed)      CONDITION(n, false, INT_MASK & ~(uint32_t)(allowed), 0)
+#define LONG_BITS(n, allowed) CONDITION(n, false, ~(uint64_t)(allowed), 0)
+#define ZERO(n)               CONDITION(n, false, UINT64_MAX, 0)
+#define OWN_PID(n)            CONDITION(n, true, INT_MASK, 0)
+#define SOCKET_TYPE(n, type)  CONDITION(n, false, INT_MASK & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), type)
 /* AF_INET is 2, AF_INET6 is 10. */
-#define INTERNET(n)	     { (n), false, INT_MASK & ~(uint32_t)(AF_INET ^ AF_INET6), AF_INET }
+#define INTERNET(n) CONDITION(n, false, INT_MASK & ~(uint32_t)(AF_INET ^ AF_INET6), AF_INET)
 #define WHEN(...)                                                                                  \
-	{ __VA_ARGS__ }, sizeof((struct seccomp_condition[]){ __VA_ARGS__ }) /                     \
-	    sizeof(struct seccomp_condition)
+	{ __VA_ARGS__ },                                                                           \
+	    sizeof((struct seccomp_condition[]){ __VA_ARGS__ }) / sizeof(struct seccomp_condition)
 #define ANY { { 0, false, 0, 0 } }, 0
 
 static const struct seccomp_rule rules[] = {
@@ -124,8 +129,8 @@ static unsigned compare_half(struct seccomp_program *program, size_t offset, uin
 }
 
 /* The call's number is in the accumulator before and after. */
-static void add_rule(struct seccomp_program *program, const struct seccomp_rule *rule,
-    uint32_t action, pid_t pid)
+static void add_rule(
+    struct seccomp_program *program, const struct seccomp_rule *rule, uint32_t action, pid_t pid)
 {
 	unsigned short jumps[2 * SECCOMP_MAX_CONDITIONS], skip = program->length;
 	unsigned count = 0;
@@ -136,8 +141,8 @@ static void add_rule(struct seccomp_program *program, const struct seccomp_rule 
 		size_t offset = offsetof(struct seccomp_data, args) + 8 * (size_t)c->argument;
 		uint64_t value = c->own_pid ? (uint32_t)pid : c->value;
 
-		count = compare_half(
-		    program, offset, (uint32_t)c->mask, (uint32_t)value, jumps, count);
+		count =
+		    compare_half(program, offset, (uint32_t)c->mask, (uint32_t)value, jumps, count);
 		count = compare_half(program, offset + 4, (uint32_t)(c->mask >> 32),
 		    (uint32_t)(value >> 32), jumps, count);
 	}

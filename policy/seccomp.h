@@ -22,13 +22,13 @@
 
 /* Groups of syscalls.def, for role_row.syscalls. */
 enum syscalls_group {
-	SYSCALLS_BASE = 1 << 0,	    /* every role: loop, links, memory, log, clock, own death */
-	SYSCALLS_CURL = 1 << 1,	    /* libcurl and OpenSSL over handed connections */
-	SYSCALLS_DIAL = 1 << 2,	    /* resolve, connect, hand over */
+	SYSCALLS_BASE = 1 << 0,     /* every role: loop, links, memory, log, clock, own death */
+	SYSCALLS_CURL = 1 << 1,     /* libcurl and OpenSSL over handed connections */
+	SYSCALLS_DIAL = 1 << 2,     /* resolve, connect, hand over */
 	SYSCALLS_LISTEN = 1 << 3,   /* accept and answer */
-	SYSCALLS_LOAD = 1 << 4,	    /* read files, write results */
+	SYSCALLS_LOAD = 1 << 4,     /* read files, write results */
 	SYSCALLS_HANDOVER = 1 << 5, /* files beneath the hand-over directory */
-	SYSCALLS_RUN = 1 << 6,	    /* the runner: filter 1 only, refusing with EPERM */
+	SYSCALLS_RUN = 1 << 6,      /* the runner: filter 1 only, refusing with EPERM */
 };
 
 /* Sanitizers need calls that no list of ours has: filter 2 then refuses connect and nothing else,
