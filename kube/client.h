@@ -77,6 +77,15 @@ void kube_client_free(struct kube_client *client);
 int kube_client_credential(
     struct kube_client *client, const struct msg_credential *credential, struct err *err);
 bool kube_client_has(const struct kube_client *client, unsigned target);
+/* What the identity of a target says of itself: the token's `sub` or the certificate's CN ("" when
+ * it says nothing), and its end (0: says nothing). False: there is none. For STATUS_CREDENTIAL. */
+struct kube_identity {
+	char subject[254];
+	int64_t expires_us;
+	uint64_t generation;
+};
+bool kube_client_identity(
+    const struct kube_client *client, unsigned target, struct kube_identity *identity);
 /* For the role's handler of DIALED; the descriptor belongs to the client from here. */
 enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd);
 /* The dialer is gone: what waits for a connection fails as BLIND/DIALER, or waits for the next. */
@@ -87,7 +96,9 @@ void kube_client_dialer_lost(struct kube_client *client);
 uint64_t kube_client_ask(
     struct kube_client *client, const struct kube_ask *ask, kube_done_fn *done, void *arg);
 /* A watch: chunk gets the body as it comes when the status is 200; done gets the end (class OK:
- * the server ended it; body empty then). idle_ms: silent for so long = KUBE_SILENT. */
+ * the server ended it, or its credential was replaced and it is time to come again with the new
+ * one; body empty then). deadline_ms counts to the head of the answer, from there on idle_ms:
+ * silent for so long = KUBE_SILENT. */
 uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *ask,
     uint32_t idle_ms, kube_chunk_fn *chunk, kube_done_fn *done, void *arg);
 /* No callback afterwards. Unknown ids are fine. The request may still reach the server (H3). */
