@@ -230,6 +230,7 @@ int loop_run(struct loop *loop, int64_t (*now_ns)(void))
 				break;
 		fire_due(loop, now_ns());
 	}
+	loop->stopped = false;
 	return loop->code;
 }
 

@@ -36,7 +36,7 @@ void loop_forget(struct loop *loop, int fd);
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t at_ns);
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
-/* Runs until loop_stop; returns its code. */
+/* Runs until loop_stop; returns its code. May be run again. */
 int loop_run(struct loop *loop, int64_t (*now_ns)(void));
 void loop_stop(struct loop *loop, int code);
 

@@ -88,7 +88,7 @@ static void time_out(struct request *request, const char *words)
 	struct pool *pool = request->pool;
 	bool used = request->state == REQUEST_RUNNING && request->answer.sent;
 
-	if (request->tried || (pool && pool->dialing))
+	if (request->tried || pool_is_trying(pool))
 		answer_set(&request->answer, KUBE_SILENT, PEER_WHY_TIMEOUT, words);
 	else
 		answer_set(&request->answer, KUBE_BLIND, PEER_WHY_DIALER,
@@ -177,7 +177,7 @@ static bool deliver(struct kube_client *client)
 	if (!request->cancelled) {
 		struct kube_answer *answer = &request->answer;
 
-		if (!is_flowing(request) && answer->status)
+		if (!is_flowing(request) && answer->class < KUBE_SILENT)
 			answer->body = buf_str(&request->response);
 		if (!answer->sent)
 			answer->sent_ns = request->asked_ns;

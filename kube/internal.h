@@ -79,6 +79,7 @@ struct connection {
 	struct pool *pool;
 	int fd;
 	bool up;
+	bool shut; /* its pool is gone, libcurl has not noticed yet */
 };
 
 struct dial {
@@ -139,6 +140,8 @@ void transport_run(struct kube_client *client);
 void pools_advance(struct kube_client *client);
 /* Frees what nobody uses. */
 void pools_sweep(struct kube_client *client);
+/* Somebody is looking for its server right now, or has found it. NULL is nobody. */
+bool pool_is_trying(const struct pool *pool);
 /* New requests go elsewhere, and what has not been sent moves along. */
 void pool_retire(struct pool *pool);
 /* libcurl asks for a socket: the request's own, -1 when it has none. */

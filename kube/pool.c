@@ -43,6 +43,11 @@ static struct pool *pool_new(struct kube_client *client, struct target *target, 
 	return pool;
 }
 
+bool pool_is_trying(const struct pool *pool)
+{
+	return pool && (pool->dialing || pool->opening || pool->up > 0);
+}
+
 void pool_retire(struct pool *pool)
 {
 	struct kube_client *client = pool->client;
@@ -58,6 +63,7 @@ void pool_retire(struct pool *pool)
 		if (request->pool == pool && request->state == REQUEST_PARKED &&
 		    !request->answer.sent) {
 			request->state = REQUEST_NEW;
+			request->tried = request->tried || pool_is_trying(pool);
 			request->pool = NULL;
 			transport_stop(request);
 		}
@@ -94,8 +100,10 @@ void pools_sweep(struct kube_client *client)
 		/* libcurl keeps idle connections; nobody may use these again. It finds them closed
 		 * and closes its side when it looks through its store. */
 		for (struct connection *c = client->connections; c; c = c->next)
-			if (c->pool == pool)
+			if (c->pool == pool && !c->shut) {
 				(void)shutdown(c->fd, SHUT_RDWR);
+				c->shut = true;
+			}
 		if (pool_connection(pool)) {
 			at = &pool->next;
 			continue;
@@ -151,7 +159,6 @@ static void pool_advance(struct pool *pool)
 			continue;
 		}
 		wanted = true;
-		request->tried = request->tried || pool->dialing;
 	}
 	if (wanted && !pool->dialing && !pool->opening)
 		dial(pool);
