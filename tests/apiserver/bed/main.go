@@ -39,6 +39,7 @@ func init() {
 		{"apply", "FILE...", "apply YAML files on the server's side, by force", apply},
 		{"token", "ACCOUNT", "print a token of a service account", token},
 		{"reconcile", "", "run the demo's reconciler, gated by a fence page", reconcile},
+		{"demo", "", "run two hubs, a worker and a failover, as a timeline", runDemo},
 		{"guard", "PID START", "take a bed down when a process dies (internal)", guard},
 	}
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/demo"
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+// runDemo brings up clusters and a pair, tells the story, and takes all down unless it is to be
+// kept. It is the demo, and with --check the test of the main job.
+func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	dir := dirFlag(flags)
+	keep := flags.Bool("keep", false, "leave everything up at the end")
+	check := flags.Bool("check", false, "print a line `ok - ...` for each fact, for a test")
+	slow := flags.Bool("default-lease", false, "lease times 15s/10s/2s + 5s instead of 3s/2.5s/0.4s + 0.8s")
+	disturb := flags.String("disturb", "", "kill processes at random moments: `roles`, or supervisor for hub-b's understudyd")
+	seed := flags.Uint64("seed", 1, "of the moments and victims of --disturb")
+	changes := flags.Int("changes", 20, "how many changes the lag is the median of")
+	flags.Parse(args)
+	begin := time.Now()
+	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Changes: *changes, Lease: pair.FastLease}
+	if *slow {
+		o.Lease = pair.DefaultLease
+	}
+	switch *disturb {
+	case "":
+	case "roles", "supervisor":
+		o.Disturb = disturber(*disturb == "supervisor", *seed)
+	default:
+		return usageError("--disturb wants roles or supervisor")
+	}
+	owner := os.Getpid()
+	if *keep {
+		owner = 0
+	}
+	if err := cluster.Down(*dir, false); err != nil {
+		return err
+	}
+	bed, err := cluster.Up(ctx, cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
+		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}})
+	if err != nil {
+		return err
+	}
+	o.Bed, o.Dir = bed, filepath.Join(bed.Dir, "pair")
+	p, result, err := demo.Run(ctx, o, begin)
+	if *keep && p != nil {
+		lookAround(p, bed)
+	} else {
+		if p != nil {
+			p.Close()
+		}
+		if downErr := cluster.Down(*dir, true); err == nil {
+			err = downErr
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("FAILED: %w; logs: %s/*.log and %s/*/*.log", err, o.Dir, bed.Dir)
+	}
+	ms := func(d time.Duration) int64 { return d.Milliseconds() }
+	fmt.Printf("\n  mirror lag   %8d ms   a change on hub-a, sent until seen on hub-b\n", ms(result.Lag))
+	fmt.Printf("  detection    %8.2f s    hub-a killed until hub-b claims its own Lease\n", result.Detection.Seconds())
+	fmt.Printf("  promotion    %8d ms   the claim until the fence page is open\n", ms(result.Promotion))
+	fmt.Printf("  re-pointing  %8d ms   the claim until worker-1 names hub-b\n\n", ms(result.Repointing))
+	fmt.Printf("demo: passed in %.0f s, lag %d ms, detection %.2f s, promotion %d ms, re-pointing %d ms\n",
+		result.Total.Seconds(), ms(result.Lag), result.Detection.Seconds(), ms(result.Promotion), ms(result.Repointing))
+	return nil
+}
+
+// disturber kills a role process of either hub now and then; or hub-b's understudyd, which it then
+// starts again, as systemd would.
+func disturber(supervisor bool, seed uint64) func(context.Context, *pair.Pair) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	return func(ctx context.Context, p *pair.Pair) {
+		for kube.Pause(ctx, time.Duration(300+random.IntN(2200))*time.Millisecond) {
+			hub := p.Hubs[random.IntN(2)]
+			if supervisor {
+				p.Hubs[1].Kill()
+				if err := p.Hubs[1].Start(); err != nil {
+					fmt.Fprintln(os.Stderr, "disturb:", err)
+				}
+				kube.Pause(ctx, 4*time.Second)
+				continue
+			}
+			roles := hub.Roles()
+			if len(roles) == 0 {
+				continue
+			}
+			victim := roles[random.IntN(len(roles))]
+			fmt.Printf("# SIGKILL %s of %s (pid %d)\n", victim.Name, hub.Name, victim.Pid)
+			syscall.Kill(victim.Pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func lookAround(p *pair.Pair, bed *cluster.Bed) {
+	fmt.Printf("\nEverything is still up. To look around:\n")
+	for _, h := range p.Hubs {
+		fmt.Printf("  build/understudyctl --socket %s status\n", h.StatusSocket())
+	}
+	fmt.Printf("  curl -s %s/metrics\n", p.Hubs[1].HTTP())
+	for _, c := range bed.Clusters {
+		fmt.Printf("  build/kubectl --kubeconfig %s get sliceconfigs -A\n", c.Kubeconfig())
+	}
+	fmt.Printf("To end it:\n  build/bed down --dir %s\n\n", bed.Dir)
+}

@@ -1,0 +1,101 @@
+package pair
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+)
+
+// credential writes a kubeconfig with a token of a service account, for root only.
+func (h *Hub) credential(ctx context.Context, file string, at *cluster.Cluster, namespace, account string) error {
+	client, err := at.Client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	token, err := client.Token(ctx, namespace, account, tokenLife)
+	if err != nil {
+		return fmt.Errorf("token of %s on %s: %w", account, at.Name, err)
+	}
+	return os.WriteFile(h.path(file), kube.Kubeconfig(client.Server, client.CA, kube.User{Token: token}), 0o400)
+}
+
+func (h *Hub) path(file string) string {
+	return filepath.Join(h.pair.Dir, h.Name, file)
+}
+
+func (h *Hub) peer() *Hub { return h.pair.Hubs[1-h.index] }
+
+// configure writes the hub's credentials and its understudy.yaml.
+func (h *Hub) configure(ctx context.Context) error {
+	if err := os.RemoveAll(h.path("")); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.path(""), 0o755); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		file      string
+		at        *cluster.Cluster
+		namespace string
+		account   string
+	}{
+		{"elector.kubeconfig", h.Cluster, Namespace, "understudy-elector"},
+		{"publisher.kubeconfig", h.Cluster, Namespace, "understudy-publisher"},
+		{"syncer.kubeconfig", h.Cluster, Namespace, "understudy-syncer"},
+		{"peer-observer.kubeconfig", h.peer().Cluster, Namespace, "understudy-peer-observer"},
+		{"peer-syncer.kubeconfig", h.peer().Cluster, Namespace, "understudy-peer-syncer"},
+		{worker + ".kubeconfig", h.pair.Work, "kubeslice-system", "understudy-" + h.Name},
+	} {
+		if err := h.credential(ctx, c.file, c.at, c.namespace, c.account); err != nil {
+			return err
+		}
+	}
+	for _, hub := range h.pair.Hubs {
+		ca, err := os.ReadFile(hub.Cluster.CAFile())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(h.path(hub.Name+".crt"), ca, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(h.RunDirectory(), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(h.Config(), []byte(h.yaml()), 0o600)
+}
+
+func (h *Hub) yaml() string {
+	var b strings.Builder
+	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
+	line("mode: %s", []string{"active", "standby"}[h.index])
+	line("self: %s", h.Name)
+	line("hubs:")
+	for _, hub := range h.pair.Hubs {
+		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, hub.Cluster.URL(), h.path(hub.Name+".crt"))
+	}
+	line("namespace: %s", Namespace)
+	l := h.pair.Lease
+	line("lease: {duration: %s, renew-deadline: %s, retry-period: %s, padding: %s}",
+		l.Duration, l.RenewDeadline, l.RetryPeriod, l.Padding)
+	line("promotion: {mode: automatic, witness: workers, max-lag: 60s, armed-max-age: 24h, recovery: hold}")
+	line("mirror: {set: kubeslice}")
+	line("credentials:")
+	for _, name := range []string{"elector", "publisher", "syncer", "peer-observer", "peer-syncer"} {
+		line("  %s: {kubeconfig: %s}", name, h.path(name+".kubeconfig"))
+	}
+	line("workers:")
+	line("- {name: %s, project-namespace: %s, kubeconfig: %s}", worker, Project, h.path(worker+".kubeconfig"))
+	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
+	line("listen: {http: \"127.0.0.1:%d\"}", h.port)
+	line("dial: {allow: [127.0.0.0/8]}")
+	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", h.RunDirectory(), h.UIDBase())
+	line("allow-missing: []")
+	return b.String()
+}

@@ -1,0 +1,261 @@
+// Package pair puts understudy on two hubs and a worker of a bed, as an operator would: CRDs,
+// admission policies, accounts with least rights, tokens, configurations, and one understudyd per
+// hub under real uids. The demo and the tests on real API servers stand on it. It must not know
+// what a right answer is: that is the business of its callers.
+package pair
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+)
+
+// Namespace is the controller's on the hubs, Project that of the sample project.
+const (
+	Namespace = "kubeslice-controller"
+	Project   = "kubeslice-cisco"
+	worker    = "worker-1"
+)
+
+// tokenLife is far beyond any test.
+const tokenLife = 24 * time.Hour
+
+var (
+	HubRoles    = kube.Resource{Group: "ha.kubeslice.io", Version: "v1alpha1", Name: "hubroles"}
+	Controllers = kube.Resource{Group: "ha.kubeslice.io", Version: "v1alpha1", Name: "clustercontrollers"}
+)
+
+// Lease are the four times of the configuration, as YAML durations.
+type Lease struct{ Duration, RenewDeadline, RetryPeriod, Padding string }
+
+// The profiles of the documents.
+var (
+	FastLease    = Lease{"3s", "2.5s", "0.4s", "0.8s"}
+	DefaultLease = Lease{"15s", "10s", "2s", "5s"}
+)
+
+// Pair is two hubs and the worker clusters behind them.
+type Pair struct {
+	Root  string // of the repository: manifests and build/
+	Dir   string // where configurations, credentials and logs go
+	Hubs  [2]*Hub
+	Work  *cluster.Cluster
+	Lease Lease
+	bed   *cluster.Bed
+}
+
+// Hub is one of the two, with what runs on it.
+type Hub struct {
+	Name    string
+	Cluster *cluster.Cluster
+	Admin   *kube.Client
+	pair    *Pair
+	index   int
+	port    int
+	daemon  *Process
+}
+
+// New prepares a pair on a bed's clusters hub-a, hub-b and worker-1. Close ends it.
+func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
+	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	// The run directories lie beside etcd's data, on a tmpfs; others than root must reach them.
+	if err := os.Chmod(bed.Data, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Work, err = bed.Cluster(worker); err != nil {
+		return nil, err
+	}
+	for i, name := range []string{"hub-a", "hub-b"} {
+		h := &Hub{Name: name, pair: p, index: i}
+		if h.Cluster, err = bed.Cluster(name); err != nil {
+			return nil, err
+		}
+		if h.Admin, err = h.Cluster.Client(); err != nil {
+			return nil, err
+		}
+		if h.port, err = freePort(); err != nil {
+			return nil, err
+		}
+		p.Hubs[i] = h
+	}
+	return p, nil
+}
+
+// Close ends both understudyds.
+func (p *Pair) Close() {
+	for _, h := range p.Hubs {
+		h.Kill()
+	}
+}
+
+// RunDirectory is the hub's, FencePage the page in it, StatusSocket what understudyctl asks.
+func (h *Hub) RunDirectory() string { return filepath.Join(h.pair.bed.Data, "run", h.Name) }
+func (h *Hub) FencePage() string    { return filepath.Join(h.RunDirectory(), "fence") }
+func (h *Hub) StatusSocket() string { return filepath.Join(h.RunDirectory(), "status.sock") }
+
+// HTTP is the address of the hub's monitor, Log understudyd's, Config its configuration.
+func (h *Hub) HTTP() string   { return fmt.Sprintf("http://127.0.0.1:%d", h.port) }
+func (h *Hub) Log() string    { return filepath.Join(h.pair.Dir, h.Name+".log") }
+func (h *Hub) Config() string { return filepath.Join(h.pair.Dir, h.Name, "understudy.yaml") }
+func (h *Hub) UIDBase() int   { return 20000 + 100*h.index }
+
+// freePort is a port of loopback that nobody listens on.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Bootstrap installs everything on all three clusters at once.
+func (p *Pair) Bootstrap(ctx context.Context) error {
+	var group sync.WaitGroup
+	errs := make([]error, 3)
+	for i, h := range p.Hubs {
+		group.Go(func() { errs[i] = h.install(ctx) })
+	}
+	group.Go(func() { errs[2] = p.installWorker(ctx) })
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for _, h := range p.Hubs {
+		if err := h.configure(ctx); err != nil {
+			return fmt.Errorf("%s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Pair) apply(ctx context.Context, client *kube.Client, set map[string]string, files ...string) error {
+	for _, file := range files {
+		paths := []string{filepath.Join(p.Root, file)}
+		if strings.Contains(file, "*") {
+			paths, _ = filepath.Glob(paths[0])
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if _, err := client.ApplyAll(ctx, string(text), "default", set); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return nil
+}
+
+// install puts CRDs, HubRole, policies and, once those are in force, rights on a hub: a right that
+// comes before its policy is a gap of about a second.
+func (h *Hub) install(ctx context.Context) error {
+	set := map[string]string{"N": Namespace, "TOKENS": "kubeslice-rbac-worker-" + worker}
+	steps := []func() error{
+		func() error {
+			return h.apply(ctx, namespaceYAML(Namespace)+"---\n"+hubRoleYAML, set,
+				"tests/apiserver/crds/*.yaml", "policy/crds/hub.yaml")
+		},
+		func() error { return h.pair.apply(ctx, h.Admin, set, "policy/admission/hub.yaml") },
+		func() error { return h.awaitFence(ctx) },
+		func() error { return h.pair.apply(ctx, h.Admin, set, "policy/rbac/hub.yaml") },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("%s: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+// apply installs the files first and then the text, whose kinds they define.
+func (h *Hub) apply(ctx context.Context, text string, set map[string]string, files ...string) error {
+	if err := h.pair.apply(ctx, h.Admin, set, files...); err != nil {
+		return err
+	}
+	_, err := h.Admin.ApplyAll(ctx, text, "default", set)
+	return err
+}
+
+func namespaceYAML(name string) string {
+	return "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + name + "}\n"
+}
+
+const hubRoleYAML = `apiVersion: ha.kubeslice.io/v1alpha1
+kind: HubRole
+metadata: {name: self}
+spec: {role: Standby, term: 0}
+`
+
+// awaitFence returns when the hub's API server refuses what a hub that does not lead must refuse.
+func (h *Hub) awaitFence(ctx context.Context) error {
+	probe := kube.Object{
+		"apiVersion": "controller.kubeslice.io/v1alpha1", "kind": "Project",
+		"metadata": map[string]any{"name": "probe", "namespace": Namespace}, "spec": map[string]any{},
+	}
+	path := kube.Projects.Path(Namespace, "") + "?dryRun=All"
+	return awaitRefusal(ctx, "UNDERSTUDY_FENCE", func() error {
+		_, err := h.Admin.Create(ctx, path, probe)
+		return err
+	})
+}
+
+func awaitRefusal(ctx context.Context, word string, try func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for {
+		err := try()
+		if err != nil && strings.Contains(err.Error(), word) {
+			return nil
+		}
+		if !kube.Pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("the policy %s is not in force after 20 s: the last dry run said %v", word, err)
+		}
+	}
+}
+
+func (p *Pair) installWorker(ctx context.Context) error {
+	client, err := p.Work.Client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if _, err := client.ApplyAll(ctx, namespaceYAML("kubeslice-system"), "default", nil); err != nil {
+		return err
+	}
+	if err := p.apply(ctx, client, nil, "policy/crds/worker.yaml", "policy/admission/worker.yaml"); err != nil {
+		return err
+	}
+	claim := kube.Object{
+		"apiVersion": "ha.kubeslice.io/v1alpha1", "kind": "ClusterController",
+		"metadata": map[string]any{"name": "active"},
+		"spec":     map[string]any{"endpoint": "https://nobody", "identity": "nobody", "term": 1},
+	}
+	if err := awaitRefusal(ctx, "UNDERSTUDY_IDENTITY", func() error {
+		_, err := client.Create(ctx, Controllers.Path("", "")+"?dryRun=All", claim)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, h := range p.Hubs {
+		if err := p.apply(ctx, client, map[string]string{"HUB": h.Name}, "policy/rbac/worker.yaml"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package pair
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a program that we started, in a session of its own.
+type Process struct {
+	command *exec.Cmd
+	done    chan struct{}
+}
+
+// Start runs a program with its output appended to a log, marked so that the bed's end is its end.
+func (p *Pair) Start(log string, argv ...string) (*Process, error) {
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	started := &Process{command: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
+	started.command.Stdout, started.command.Stderr = file, file
+	started.command.Env = []string{"PATH=" + os.Getenv("PATH"), p.bed.Mark()}
+	started.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := started.command.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(argv[0]), err)
+	}
+	go func() {
+		started.command.Wait()
+		close(started.done)
+	}()
+	return started, nil
+}
+
+// Pid of the process; Ended says whether it is gone.
+func (p *Process) Pid() int { return p.command.Process.Pid }
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// End sends a signal and waits until the process is gone, or for so long.
+func (p *Process) End(signal syscall.Signal, patience time.Duration) error {
+	p.command.Process.Signal(signal)
+	select {
+	case <-p.done:
+		return nil
+	case <-time.After(patience):
+		return errors.New("it is still there")
+	}
+}
+
+// Start starts the hub's understudyd.
+func (h *Hub) Start() (err error) {
+	h.daemon, err = h.pair.Start(h.Log(), filepath.Join(h.pair.Root, "build/understudyd"), "--config", h.Config())
+	return err
+}
+
+// Kill ends understudyd with SIGKILL, with no word to the processes below it.
+func (h *Hub) Kill() {
+	if h.daemon != nil {
+		h.daemon.End(syscall.SIGKILL, 5*time.Second)
+	}
+}
+
+// Daemon is the running understudyd, nil before Start.
+func (h *Hub) Daemon() *Process { return h.daemon }
+
+// Role is one running role process of a hub.
+type Role struct {
+	Name string // of its program
+	Pid  int
+	UID  int
+}
+
+// Roles are the children of the hub's understudyd, as the kernel lists them.
+func (h *Hub) Roles() []Role {
+	var roles []Role
+	if h.daemon == nil {
+		return nil
+	}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
+		if err != nil || field(status, "PPid:") != strconv.Itoa(h.daemon.Pid()) {
+			continue
+		}
+		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.Atoi(field(status, "Uid:"))
+		roles = append(roles, Role{filepath.Base(exe), pid, uid})
+	}
+	return roles
+}
+
+// field is the first word behind a name in a /proc status file.
+func field(status []byte, name string) string {
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.Fields(rest + " -")[0]
+		}
+	}
+	return ""
+}
+
+// Orphans are processes that still run under one of the hub's uids although understudyd is gone.
+func (h *Hub) Orphans() int {
+	n := 0
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.Atoi(field(status, "Uid:"))
+		if err == nil && uid >= h.UIDBase() && uid < h.UIDBase()+64 && field(status, "State:") != "Z" {
+			n++
+		}
+	}
+	return n
+}
+
+// WorkloadUID is the uid that the hub's workload, and nothing else, runs under.
+func (h *Hub) WorkloadUID() int { return h.UIDBase() + 8 }
+
+// Workload is the pid of the hub's workload, 0 when none runs.
+func (h *Hub) Workload() int {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
+		if err != nil || field(status, "Uid:") != strconv.Itoa(h.WorkloadUID()) {
+			continue
+		}
+		if pid, err := strconv.Atoi(e.Name()); err == nil && field(status, "State:") != "Z" {
+			return pid
+		}
+	}
+	return 0
+}
