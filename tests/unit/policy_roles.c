@@ -142,8 +142,8 @@ static void test_who_talks_to_whom(void **state)
 	assert_int_equal(role_row(ROLE_SYNCER)->restart, ROLE_RESTART_ON_REQUEST);
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		if (ROLE_BIT(role) & ROLE_KUBE)
-			assert_int_equal(role_row(role_dialer_of((enum role)role))->links,
-			    ROLE_BIT(role));
+			assert_int_equal(
+			    role_row(role_dialer_of((enum role)role))->links, ROLE_BIT(role));
 }
 
 static void test_names(void **state)
