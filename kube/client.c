@@ -103,20 +103,25 @@ static void time_out(struct request *request, const char *words)
 
 /* --- Deadlines ------------------------------------------------------------------------------ */
 
-static bool is_flowing(const struct request *request)
-{
-	return request->streaming && request->answer.status == 200;
-}
-
 static void set_timer(struct request *request)
 {
-	int64_t at_ns = is_flowing(request) ?
+	int64_t at_ns = request->flowing ?
 		  request->heard_ns + (int64_t)request->idle_ms * BASE_NS_PER_MS :
 		  request->asked_ns + (int64_t)request->deadline_ms * BASE_NS_PER_MS;
 
 	if (request->drain_ns && request->drain_ns < at_ns)
 		at_ns = request->drain_ns;
 	loop_timer_set(request->client->loop, &request->timer, at_ns);
+}
+
+void request_heard(struct request *request)
+{
+	request->heard_ns = base_clock_boot_ns();
+	if (request->flowing || !request->streaming || request->answer.status != 200)
+		return;
+	request->flowing = true;
+	if (request->state != REQUEST_OVER)
+		set_timer(request);
 }
 
 static void on_request_timer(void *arg, int64_t now_ns)
@@ -131,7 +136,7 @@ static void on_request_timer(void *arg, int64_t now_ns)
 	if (request->drain_ns && now_ns >= request->drain_ns) {
 		answer_set(&request->answer, KUBE_OK, PEER_WHY_NONE, "");
 		request_over(request);
-	} else if (is_flowing(request)) {
+	} else if (request->flowing) {
 		if (now_ns >= request->heard_ns + (int64_t)request->idle_ms * BASE_NS_PER_MS)
 			time_out(request, "the watch is silent");
 	} else if (now_ns >= deadline_ns) {
@@ -177,7 +182,7 @@ static bool deliver(struct kube_client *client)
 	if (!request->cancelled) {
 		struct kube_answer *answer = &request->answer;
 
-		if (!is_flowing(request) && answer->class < KUBE_SILENT)
+		if (!request->flowing && answer->class < KUBE_SILENT)
 			answer->body = buf_str(&request->response);
 		if (!answer->sent)
 			answer->sent_ns = request->asked_ns;

@@ -54,6 +54,7 @@ struct request {
 	bool tried;	   /* a dialer was asked, or a connection used, on its behalf */
 	bool ended;	   /* chunk said enough */
 	bool cancelled;
+	bool flowing; /* a stream's head came with 200: idle_ms counts, not deadline_ms */
 	/* Answer. */
 	struct kube_answer answer;
 	struct answer_head head;
@@ -121,6 +122,8 @@ void client_pump(struct kube_client *client);
 void client_kick(struct kube_client *client);
 /* Ends the request with what its answer says; the callback comes from client_pump. */
 void request_over(struct request *request);
+/* Bytes of its answer came. */
+void request_heard(struct request *request);
 /* libcurl is done with it. */
 void request_result(struct request *request, CURLcode code);
 

@@ -25,7 +25,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
 	struct request *request = arg;
 
 	answer_header(&request->answer, &request->head, (struct str){ bytes, size * n });
-	request->heard_ns = base_clock_boot_ns();
+	request_heard(request);
 	return size * n;
 }
 
@@ -34,7 +34,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *arg)
 	struct request *request = arg;
 	struct str text = { bytes, size * n };
 
-	request->heard_ns = base_clock_boot_ns();
+	request_heard(request);
 	if (request->cancelled)
 		return 0;
 	if (request->streaming && request->answer.status == 200) {
