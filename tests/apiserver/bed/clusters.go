@@ -59,28 +59,40 @@ func status(_ context.Context, flags *flag.FlagSet, args []string) error {
 				fmt.Printf(" %s", part)
 			}
 		}
+		if c.Running(cluster.Proxy) {
+			fmt.Printf(" at %s", c.ProxyURL())
+		}
 		fmt.Println()
 	}
 	return nil
 }
 
-// target parses the flags and finds the cluster and the parts that a command line names.
-func target(flags *flag.FlagSet, args []string) (*cluster.Cluster, []cluster.Part, error) {
+// whole parses the flags and finds the cluster that the first argument names.
+func whole(flags *flag.FlagSet, args []string) (c *cluster.Cluster, rest []string, err error) {
 	dir := dirFlag(flags)
 	flags.Parse(args)
 	if flags.NArg() == 0 {
 		return nil, nil, usageError("name a cluster")
 	}
-	parts, err := cluster.Parts(flags.Args()[1:])
-	if err != nil {
-		return nil, nil, usageError(err.Error())
-	}
 	b, err := cluster.Open(*dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := b.Cluster(flags.Arg(0))
-	return c, parts, err
+	c, err = b.Cluster(flags.Arg(0))
+	return c, flags.Args()[1:], err
+}
+
+// target is whole for commands whose other arguments are parts.
+func target(flags *flag.FlagSet, args []string) (*cluster.Cluster, []cluster.Part, error) {
+	c, rest, err := whole(flags, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	parts, err := cluster.Parts(rest)
+	if err != nil {
+		return nil, nil, usageError(err.Error())
+	}
+	return c, parts, nil
 }
 
 func start(ctx context.Context, flags *flag.FlagSet, args []string) error {
@@ -121,22 +133,36 @@ func change(do func(*cluster.Cluster, []cluster.Part) error) func(context.Contex
 	}
 }
 
+func snapshot(_ context.Context, flags *flag.FlagSet, args []string) error {
+	return named(flags, args, (*cluster.Cluster).Snapshot)
+}
+
+func restore(_ context.Context, flags *flag.FlagSet, args []string) error {
+	return named(flags, args, (*cluster.Cluster).Restore)
+}
+
+// named does something to a cluster with a name that the caller chose.
+func named(flags *flag.FlagSet, args []string, do func(*cluster.Cluster, string) error) error {
+	c, rest, err := whole(flags, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usageError("name a cluster and a snapshot")
+	}
+	return do(c, rest[0])
+}
+
 // execute becomes the command, in the cluster's network namespace where it has one.
 func execute(_ context.Context, flags *flag.FlagSet, args []string) error {
-	dir := dirFlag(flags)
-	flags.Parse(args)
-	if flags.NArg() < 2 {
-		return usageError("name a cluster and a command")
-	}
-	b, err := cluster.Open(*dir)
+	c, rest, err := whole(flags, args)
 	if err != nil {
 		return err
 	}
-	c, err := b.Cluster(flags.Arg(0))
-	if err != nil {
-		return err
+	if len(rest) == 0 {
+		return usageError("name a command")
 	}
-	argv := append(c.Enter(), flags.Args()[1:]...)
+	argv := append(c.Enter(), rest...)
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
 		return err

@@ -33,13 +33,17 @@ func init() {
 		{"kill", "CLUSTER [PART...]", "end parts with SIGKILL", change(kill)},
 		{"pause", "CLUSTER [PART...]", "freeze parts with SIGSTOP", change(pause)},
 		{"resume", "CLUSTER [PART...]", "thaw paused parts", change(resume)},
+		{"snapshot", "CLUSTER NAME", "keep a copy of the cluster's data", snapshot},
+		{"restore", "CLUSTER NAME", "go back to a copy: versions go back too, as after a real restore", restore},
 		{"cut", "CLUSTER", "take the link of a cluster with its own network namespace down", change(cut)},
 		{"heal", "CLUSTER", "take the link up again", change(heal)},
 		{"exec", "CLUSTER COMMAND...", "run a command in a cluster's network namespace", execute},
+		{"fault", "CLUSTER FAULT...", "set the fault of the cluster's proxy (bed start CLUSTER proxy)", setFault},
 		{"apply", "FILE...", "apply YAML files on the server's side, by force", apply},
 		{"token", "ACCOUNT", "print a token of a service account", token},
 		{"reconcile", "", "run the demo's reconciler, gated by a fence page", reconcile},
 		{"demo", "", "run two hubs, a worker and a failover, as a timeline", runDemo},
+		{"proxy", "CLUSTER", "be the fault proxy of a cluster (internal)", proxy},
 		{"guard", "PID START", "take a bed down when a process dies (internal)", guard},
 	}
 }

@@ -55,6 +55,7 @@ func token(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	kubeconfig := kubeconfigFlag(flags)
 	namespace := flags.String("n", "default", "the account's `namespace`")
 	whole := flags.Bool("as-kubeconfig", false, "print a whole kubeconfig with the token in it")
+	server := flags.String("server", "", "with --as-kubeconfig: another `URL`, such as the fault proxy's")
 	life := flags.Duration("life", tokenLife, "how long the token is good")
 	flags.Parse(args)
 	if flags.NArg() != 1 {
@@ -68,8 +69,11 @@ func token(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *server == "" {
+		*server = client.Server
+	}
 	if *whole {
-		text = string(kube.Kubeconfig(client.Server, client.CA, kube.User{Token: text}))
+		text = string(kube.Kubeconfig(*server, client.CA, kube.User{Token: text}))
 	}
 	fmt.Println(strings.TrimSpace(text))
 	return nil

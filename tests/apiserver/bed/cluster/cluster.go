@@ -55,6 +55,9 @@ func (c *Cluster) Path(name ...string) string {
 func (c *Cluster) URL() string      { return fmt.Sprintf("https://%s:%d", c.Address, c.Port.API) }
 func (c *Cluster) ProxyURL() string { return fmt.Sprintf("https://%s:%d", c.Address, c.Port.Proxy) }
 
+// ProxySocket is where the fault proxy takes its orders.
+func (c *Cluster) ProxySocket() string { return c.data("proxy.sock") }
+
 // Kubeconfig is the administrator's (group system:masters); CAFile the authority's certificate.
 func (c *Cluster) Kubeconfig() string { return c.Path("admin.kubeconfig") }
 func (c *Cluster) CAFile() string     { return c.Path("ca.crt") }

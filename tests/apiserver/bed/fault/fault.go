@@ -1,0 +1,114 @@
+// Package fault is a proxy in front of an API server that breaks HTTP in chosen ways. It presents
+// the server's own certificate and passes requests on with their Authorization, so a client with
+// a token sees the real server behind it until a fault is set. Client certificates end here.
+package fault
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is what happens to a request.
+type Kind string
+
+const (
+	None   Kind = "none"
+	Hang   Kind = "hang"   // connections are accepted and never served; open ones get no answer
+	Drop   Kind = "drop"   // the server answers, the client waits for ever
+	Reset  Kind = "reset"  // the server answers, the client's request is aborted
+	Status Kind = "status" // answered here with Code, the server never sees it
+	HTML   Kind = "html"   // answered here with Code and a page, as a misplaced gateway does
+	Cut    Kind = "cut"    // the answer's body ends in an abort after Bytes
+	Delay  Kind = "delay"  // passed on after Wait
+)
+
+// Fault is a kind with its figures and the requests that it concerns.
+type Fault struct {
+	Kind       Kind
+	Code       int
+	RetryAfter string
+	Bytes      int64
+	Wait       time.Duration
+	Method     string // "" is any
+	Path       string // a part of path and query; "" is any
+	Times      int    // how many requests before it ends; 0 is without end
+}
+
+const usage = "none | hang | drop | reset | status CODE [retry-after=SECONDS] | html CODE | cut BYTES | delay DURATION, " +
+	"each with [method=VERB] [path=PART] [times=N]"
+
+// Parse reads a fault as people write it: status 503 retry-after=2 method=GET path=/leases times=3
+func Parse(words []string) (Fault, error) {
+	wrong := func(what string) (Fault, error) {
+		return Fault{}, fmt.Errorf("fault %q: %s, want %s", strings.Join(words, " "), what, usage)
+	}
+	if len(words) == 0 {
+		return wrong("nothing said")
+	}
+	f := Fault{Kind: Kind(words[0])}
+	if !slices.Contains([]Kind{None, Hang, Drop, Reset, Status, HTML, Cut, Delay}, f.Kind) {
+		return wrong("no such kind")
+	}
+	rest := words[1:]
+	if slices.Contains([]Kind{Status, HTML, Cut, Delay}, f.Kind) {
+		if len(rest) == 0 {
+			return wrong("a figure is missing")
+		}
+		if err := f.figure(rest[0]); err != nil {
+			return wrong(err.Error())
+		}
+		rest = rest[1:]
+	}
+	for _, word := range rest {
+		if err := f.option(word); err != nil {
+			return wrong(err.Error())
+		}
+	}
+	return f, nil
+}
+
+func (f *Fault) figure(word string) (err error) {
+	switch f.Kind {
+	case Status, HTML:
+		f.Code, err = strconv.Atoi(word)
+		if err == nil && (f.Code < 200 || f.Code > 599) {
+			err = fmt.Errorf("code %d", f.Code)
+		}
+	case Cut:
+		f.Bytes, err = strconv.ParseInt(word, 10, 64)
+		if err == nil && f.Bytes < 0 {
+			err = fmt.Errorf("%d bytes", f.Bytes)
+		}
+	case Delay:
+		f.Wait, err = time.ParseDuration(word)
+	}
+	return err
+}
+
+func (f *Fault) option(word string) (err error) {
+	key, value, _ := strings.Cut(word, "=")
+	switch {
+	case value == "":
+		err = fmt.Errorf("%q has no value", word)
+	case key == "method":
+		f.Method = value
+	case key == "path":
+		f.Path = value
+	case key == "times":
+		f.Times, err = strconv.Atoi(value)
+	case key == "retry-after" && f.Kind == Status:
+		f.RetryAfter = value
+	default:
+		err = fmt.Errorf("no option %q here", key)
+	}
+	return err
+}
+
+func (f *Fault) concerns(r *http.Request) bool {
+	return f.Kind != None && (f.Method == "" || f.Method == r.Method) &&
+		(f.Path == "" || strings.Contains(r.URL.RequestURI(), f.Path))
+}

@@ -1,0 +1,217 @@
+// Goal: each fault does to a client what its name says, to the requests that it names and to no
+// others, and the server behind sees what it must. Method: a small TLS server behind the proxy.
+package fault
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// short enough for a test, long enough for a local answer on a busy machine
+const patience = 300 * time.Millisecond
+
+type bench struct {
+	proxy  *Proxy
+	url    string
+	client *http.Client
+	seen   atomic.Int32 // requests that reached the server
+	token  atomic.Value
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.seen.Add(1)
+		b.token.Store(r.Header.Get("Authorization"))
+		io.WriteString(w, strings.Repeat("x", 100))
+	}))
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	p, err := New(server.URL, ca, server.TLS.Certificates[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go p.Serve(l)
+	t.Cleanup(func() { p.Close() })
+	b.proxy, b.url = p, "https://"+l.Addr().String()
+	transport := server.Client().Transport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs}
+	transport.ForceAttemptHTTP2 = true
+	b.client = &http.Client{Transport: transport}
+	t.Cleanup(transport.CloseIdleConnections)
+	return b
+}
+
+func (b *bench) set(t *testing.T, words string) {
+	t.Helper()
+	f, err := Parse(strings.Fields(words))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.proxy.Set(f)
+}
+
+func (b *bench) get(path string) (*http.Response, string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, b.url+path, nil)
+	request.Header.Set("Authorization", "Bearer secret")
+	reply, err := b.client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	return reply, string(text), err
+}
+
+func timedOut(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
+
+func TestWithoutAFaultTheServerAnswers(t *testing.T) {
+	b := newBench(t)
+	reply, text, err := b.get("/a")
+	if err != nil || reply.StatusCode != 200 || len(text) != 100 || b.token.Load() != "Bearer secret" {
+		t.Fatalf("%v, %d bytes, authorization %v", err, len(text), b.token.Load())
+	}
+}
+
+func TestStatusIsAnsweredHereForTheNamedRequestsOnly(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "status 429 retry-after=7 method=GET path=/leases times=2")
+	for range 2 {
+		reply, text, err := b.get("/leases/x")
+		if err != nil || reply.StatusCode != 429 || reply.Header.Get("Retry-After") != "7" || !strings.Contains(text, `"TooManyRequests"`) {
+			t.Fatalf("%v: %v %s", err, reply, text)
+		}
+		if reply, _, err := b.get("/other"); err != nil || reply.StatusCode != 200 {
+			t.Fatalf("another path: %v %v", err, reply)
+		}
+	}
+	if reply, _, err := b.get("/leases/x"); err != nil || reply.StatusCode != 200 {
+		t.Fatalf("after its times: %v %v", err, reply)
+	}
+	if b.seen.Load() != 3 || b.proxy.Hits() != 2 {
+		t.Errorf("the server saw %d requests, want 3; hits %d, want 2", b.seen.Load(), b.proxy.Hits())
+	}
+}
+
+func TestHTMLComesWith200(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "html 200")
+	reply, text, err := b.get("/")
+	if err != nil || reply.StatusCode != 200 || !strings.HasPrefix(text, "<html>") || b.seen.Load() != 0 {
+		t.Errorf("%v %v %q", err, reply, text)
+	}
+}
+
+func TestDropAndResetLoseTheAnswerOfAnAppliedRequest(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "drop times=1")
+	if _, _, err := b.get("/"); !timedOut(err) {
+		t.Errorf("drop: %v, want silence", err)
+	}
+	b.set(t, "reset times=1")
+	if _, _, err := b.get("/"); err == nil || timedOut(err) {
+		t.Errorf("reset: %v, want an error at once", err)
+	}
+	if b.seen.Load() != 2 {
+		t.Errorf("the server saw %d requests, want both", b.seen.Load())
+	}
+}
+
+func TestCutEndsTheBodyAtTheByte(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "cut 40 times=1")
+	reply, text, err := b.get("/")
+	if reply == nil || len(text) != 40 || err == nil {
+		t.Errorf("%v, %d bytes, want 40 and an error", err, len(text))
+	}
+}
+
+func TestDelayPassesOnLater(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "delay 50ms")
+	begin := time.Now()
+	if reply, _, err := b.get("/"); err != nil || reply.StatusCode != 200 || time.Since(begin) < 50*time.Millisecond {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+	b.set(t, "delay 10s times=1")
+	if _, _, err := b.get("/"); !timedOut(err) {
+		t.Errorf("%v, want no answer yet", err)
+	}
+}
+
+func TestHangAcceptsAndServesNobody(t *testing.T) {
+	b := newBench(t)
+	if _, _, err := b.get("/"); err != nil { // leaves an open connection
+		t.Fatal(err)
+	}
+	b.set(t, "hang")
+	if _, _, err := b.get("/"); !timedOut(err) {
+		t.Errorf("on an open connection: %v, want silence", err)
+	}
+	b.client.CloseIdleConnections()
+	if _, _, err := b.get("/"); !timedOut(err) {
+		t.Errorf("on a new connection: %v, want silence", err)
+	}
+	b.set(t, "none")
+	b.proxy.Disconnect()
+	b.client.CloseIdleConnections()
+	if _, _, err := b.get("/"); err != nil {
+		t.Errorf("after the fault: %v", err)
+	}
+	if b.seen.Load() != 2 {
+		t.Errorf("the server saw %d requests, want 2", b.seen.Load())
+	}
+}
+
+func TestTheControlSocketTakesWords(t *testing.T) {
+	b := newBench(t)
+	socket := filepath.Join(t.TempDir(), "s")
+	go b.proxy.Control(socket)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for {
+		hits, err := Tell(ctx, socket, "status", "503")
+		if err == nil && hits == "0" {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%q %v", hits, err)
+		}
+	}
+	if reply, _, err := b.get("/"); err != nil || reply.StatusCode != 503 {
+		t.Errorf("%v %v", err, reply)
+	}
+	if hits, err := Tell(ctx, socket, "hits"); err != nil || hits != "1" {
+		t.Errorf("hits %q %v, want 1", hits, err)
+	}
+	if _, err := Tell(ctx, socket, "explode"); err == nil {
+		t.Error("a fault that is none was taken")
+	}
+}
+
+func TestParseRefusesWhatIsNoFault(t *testing.T) {
+	for _, text := range []string{"", "explode", "status", "status x", "status 42", "cut", "cut -1", "delay soon",
+		"none times", "none times=x", "hang retry-after=2", "drop now=yes"} {
+		if f, err := Parse(strings.Fields(text)); err == nil {
+			t.Errorf("%q: %+v, want an error", text, f)
+		}
+	}
+}
