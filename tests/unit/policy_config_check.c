@@ -1,0 +1,364 @@
+/*
+ * Goal: whatever a hostile loader writes into the configuration struct, the supervisor either
+ * refuses it and says why, or can use it safely (F7, F24, F28, H17, H18). Method: one valid
+ * configuration; one change at a time; then random damage, after which whatever was accepted is
+ * read through all accessors (AddressSanitizer watches).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/config.h"
+#include "policy/sandbox.h"
+
+static struct us_config config;
+static uint32_t pool_used;
+
+static config_text put(const char *text)
+{
+	config_text at = pool_used;
+
+	strcpy(config.pool + at, text);
+	pool_used += (uint32_t)strlen(text) + 1;
+	return at;
+}
+
+static struct config_credential by_kubeconfig(void)
+{
+	return (struct config_credential){ .kubeconfig = put("/etc/understudy/a.kubeconfig") };
+}
+
+static struct config_credential by_token(void)
+{
+	return (struct config_credential){ .server = put("https://hub-a.example.com:6443"),
+		.ca_file = put("/etc/understudy/ca.crt"),
+		.token_file = put("/etc/understudy/token") };
+}
+
+static void add_worker(unsigned i)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "worker-%u", i);
+	config.workers[i] =
+	    (struct config_worker){ put(name), put("kubeslice-cisco"), by_kubeconfig() };
+	config.worker_count = i + 1;
+}
+
+/* The example of the configuration reference, of a standby. */
+static void make_valid(void)
+{
+	memset(&config, 0, sizeof(config));
+	pool_used = 1;
+	config.magic = CONFIG_MAGIC;
+	config.version = CONFIG_VERSION;
+	config.mode = CONFIG_STANDBY;
+	config.self = 1;
+	config.hub_count = 2;
+	config.hubs[0] = (struct config_hub){ put("hub-a"), put("https://hub-a.example.com:6443"),
+		put("/etc/understudy/hub-a.crt") };
+	config.hubs[1] =
+	    (struct config_hub){ put("hub-b"), put("https://hub-b.example.com:6443"), 0 };
+	config.self_name = put("hub-b");
+	config.namespace = put("kubeslice-controller");
+	config.lease_duration_ms = 15000;
+	config.renew_deadline_ms = 10000;
+	config.retry_period_ms = 2000;
+	config.padding_ms = 5000;
+	config.witness = 1;
+	config.max_lag_ms = 60000;
+	config.armed_max_age_ms = 86400000;
+	config.mirror_window = 16;
+	for (unsigned n = CREDENTIAL_ELECTOR; n <= CREDENTIAL_PEER_SYNCER; n++)
+		config.credentials[n] = n % 2 ? by_token() : by_kubeconfig();
+	config.shard_size = 8;
+	add_worker(0);
+	add_worker(1);
+	config.argument_count = 2;
+	config.arguments[0] = put("/usr/local/bin/manager");
+	config.arguments[1] = put("--metrics-bind-address=0");
+	config.stop_grace_ms = 3000;
+	config.listen_address = put("127.0.0.1");
+	config.listen_port = 8080;
+	config.range_count = 1;
+	config.ranges[0].prefix = 104;
+	config.run_directory = put("/run/understudy");
+	config.uid_base = 20000;
+	config.status_group = put("understudy");
+}
+
+static void expect(const char *change, const char *part)
+{
+	struct err err = { "" };
+	int result = config_check(&config, &err);
+
+	if (part && (result == 0 || !strstr(err.text, part)))
+		fail_msg(
+		    "%s: \"%s\" (expected \"%s\")", change, result ? err.text : "accepted", part);
+	if (!part && result != 0)
+		fail_msg("%s: %s", change, err.text);
+}
+
+/* Makes the valid configuration, changes it, expects the refusal to say this. */
+#define REFUSES(part, ...)                                                                         \
+	do {                                                                                       \
+		make_valid();                                                                      \
+		__VA_ARGS__;                                                                       \
+		expect(#__VA_ARGS__, part);                                                        \
+	} while (0)
+#define ACCEPTS(...) REFUSES(NULL, __VA_ARGS__)
+
+static void test_valid(void **state)
+{
+	(void)state;
+	ACCEPTS((void)0);
+	ACCEPTS(config.argument_count = 0);
+	ACCEPTS(config.worker_count = 0);
+	ACCEPTS(config.range_count = 0);
+	ACCEPTS(config.allow_missing = SANDBOX_ALL);
+	ACCEPTS(config.listen_address = put("::1"));
+	ACCEPTS(config.mode = CONFIG_STANDALONE;
+		memset(config.credentials, 0, sizeof(config.credentials));
+		config.hubs[0].endpoint = config.hubs[1].endpoint = 0);
+	ACCEPTS(config.mode = CONFIG_REPLICAS; config.hub_count = 1; config.self = 0;
+		config.self_name = config.hubs[0].name);
+	ACCEPTS(
+	    config.mode = CONFIG_FOLLOWER; config.self = 0; config.self_name = put("worker-1");
+	    config.credentials[CREDENTIAL_FOLLOWER] = by_kubeconfig();
+	    config.credentials[CREDENTIAL_HUB_A].token_file = put("/etc/understudy/hub-a.token"));
+}
+
+static void test_frame(void **state)
+{
+	(void)state;
+	REFUSES("not made by the loader", config.magic++);
+	REFUSES("not made by the loader", config.version++);
+	REFUSES("string pool", config.pool[0] = 'x');
+	REFUSES("string pool", config.pool[CONFIG_POOL_BYTES - 1] = 'x');
+	REFUSES("mode", config.mode = CONFIG_MODE_COUNT);
+	REFUSES("mode", config.mode = UINT32_MAX);
+	REFUSES("promotion", config.promotion_mode = 2);
+	REFUSES("promotion", config.recovery = 2);
+	REFUSES("promotion", config.witness = 2);
+	REFUSES("max-lag", config.max_lag_ms = 0);
+	REFUSES("armed-max-age", config.armed_max_age_ms = 0);
+	REFUSES("armed-max-age", config.armed_max_age_ms = UINT64_MAX);
+	REFUSES("mirror: set", config.mirror_set = 2);
+	REFUSES("mirror: window", config.mirror_window = 0);
+	REFUSES("mirror: window", config.mirror_window = 1025);
+	REFUSES("allow-missing", config.allow_missing = SANDBOX_ALL + 1);
+}
+
+static void test_hubs(void **state)
+{
+	(void)state;
+	REFUSES("hubs: 0", config.hub_count = 0);
+	REFUSES("hubs: 1", config.hub_count = 1);
+	REFUSES("hubs: 3", config.hub_count = 3);
+	REFUSES("self: index", config.self = 2);
+	REFUSES("self: index", config.self = UINT32_MAX);
+	REFUSES("not the name", config.self = 0);
+	REFUSES("both are named", config.hubs[1].name = config.hubs[0].name);
+	REFUSES("hubs: name", config.hubs[0].name = put("Hub_A"));
+	REFUSES("hubs: name", config.hubs[0].name = 0);
+	REFUSES("hubs: name", config.hubs[0].name = put("hub-a."));
+	REFUSES("outside of the string pool", config.hubs[0].name = CONFIG_POOL_BYTES);
+	REFUSES("outside of the string pool", config.hubs[1].ca_file = UINT32_MAX);
+	REFUSES("endpoint", config.hubs[0].endpoint = put("http://hub-a"));
+	REFUSES("endpoint", config.hubs[0].endpoint = put("https://"));
+	REFUSES("endpoint", config.hubs[0].endpoint = put("https://root@hub-a"));
+	REFUSES("endpoint", config.hubs[0].endpoint = 0);
+	REFUSES("control characters", config.hubs[0].endpoint = put("https://hub-a\n"));
+	REFUSES("invalid UTF-8", config.hubs[0].endpoint = put("https://hub-\xff"));
+	REFUSES("namespace", config.namespace = 0);
+	REFUSES("namespace", config.namespace = put("../kube-system"));
+	REFUSES("namespace", config.namespace = put("a.b"));
+	REFUSES("self", config.self_name = put("hub b"));
+}
+
+/* H17: LD > RD >= 2.5 RP. H18: stop-grace + 1 s <= RD - RP - RT. */
+static void test_timing(void **state)
+{
+	(void)state;
+	REFUSES("lease", config.lease_duration_ms = 10000);
+	ACCEPTS(config.lease_duration_ms = 10001);
+	REFUSES("lease", config.retry_period_ms = 4001; config.stop_grace_ms = 0);
+	ACCEPTS(config.retry_period_ms = 4000; config.stop_grace_ms = 0);
+	REFUSES("lease", config.retry_period_ms = 0);
+	REFUSES("lease", config.renew_deadline_ms = 0);
+	REFUSES("lease", config.lease_duration_ms = 300001);
+	REFUSES("lease", config.padding_ms = 300001);
+	REFUSES("lease", config.renew_deadline_ms = UINT32_MAX);
+	REFUSES("stop-grace", config.stop_grace_ms = 3001);
+	REFUSES("stop-grace", config.stop_grace_ms = UINT32_MAX);
+	ACCEPTS(config.stop_grace_ms = UINT32_MAX; config.argument_count = 0);
+	/* Decision 11: the fast profile. */
+	ACCEPTS(config.lease_duration_ms = 3000; config.renew_deadline_ms = 2500;
+		config.retry_period_ms = 400; config.padding_ms = 800; config.stop_grace_ms = 0);
+}
+
+static void test_credentials(void **state)
+{
+	struct config_credential *elector = &config.credentials[CREDENTIAL_ELECTOR];
+	struct config_credential *worker = &config.workers[1].credential;
+
+	(void)state;
+	REFUSES("elector is missing", memset(elector, 0, sizeof(*elector)));
+	REFUSES("peer-syncer is missing",
+	    memset(&config.credentials[CREDENTIAL_PEER_SYNCER], 0, sizeof(config.credentials[0])));
+	REFUSES("expected one of the two", elector->token_file = put("/token"));
+	REFUSES("elector", elector->kubeconfig = put("relative"));
+	REFUSES("elector", elector->kubeconfig = put("/etc/../etc/shadow"));
+	REFUSES("elector", elector->kubeconfig = put("/etc//shadow"));
+	REFUSES("elector", elector->kubeconfig = put("/etc/"));
+	REFUSES("elector", elector->kubeconfig = pool_used + 1); /* set, and empty */
+	REFUSES("elector", elector->kubeconfig = CONFIG_POOL_BYTES + 7);
+	REFUSES("token-file", *elector = by_token(); elector->token_file = 0);
+	REFUSES("token-file", *elector = by_token(); elector->key_file = put("/key"));
+	REFUSES("token-file", *elector = by_token(); elector->token_file = 0;
+		elector->key_file = put("/key"));
+	ACCEPTS(*elector = by_token(); elector->token_file = 0; elector->key_file = put("/key");
+		elector->certificate_file = put("/certificate"));
+	REFUSES("server and ca-file", *elector = by_token(); elector->server = 0);
+	REFUSES("server and ca-file", *elector = by_token(); elector->ca_file = 0);
+	REFUSES("https", *elector = by_token(); elector->server = put("https://a@b"));
+	REFUSES("worker-1", memset(worker, 0, sizeof(*worker)));
+	REFUSES("hub-a", config.credentials[CREDENTIAL_HUB_A].ca_file = put("/ca.crt"));
+}
+
+static void test_workers(void **state)
+{
+	(void)state;
+	REFUSES("workers", config.worker_count = CONFIG_MAX_WORKERS + 1);
+	REFUSES("workers", config.worker_count = UINT32_MAX);
+	REFUSES("workers", config.worker_count = 3); /* the third is empty */
+	REFUSES("shard-size", config.shard_size = 0);
+	REFUSES("shard-size", config.shard_size = UINT32_MAX);
+	REFUSES("twice", config.workers[1].name = config.workers[0].name);
+	REFUSES("workers: name", config.workers[1].name = 0);
+	REFUSES("project-namespace", config.workers[1].project_namespace = 0);
+	make_valid();
+	for (unsigned i = 0; i < 33; i++)
+		add_worker(i);
+	config.shard_size = 1;
+	expect("33 shards", "shard-size");
+	config.shard_size = 2;
+	expect("17 shards", NULL);
+}
+
+static void test_workload_and_network(void **state)
+{
+	(void)state;
+	REFUSES("arguments", config.argument_count = CONFIG_MAX_ARGUMENTS + 1);
+	REFUSES("workload: command", config.arguments[0] = put("manager"));
+	REFUSES("workload: command", config.arguments[1] = CONFIG_POOL_BYTES);
+	REFUSES("literal address", config.listen_address = put("localhost"));
+	REFUSES("literal address", config.listen_address = 0);
+	REFUSES("port", config.listen_port = 0);
+	REFUSES("port", config.listen_port = 65536);
+	REFUSES("ranges", config.range_count = CONFIG_MAX_RANGES + 1);
+	REFUSES("prefix", config.ranges[0].prefix = 129);
+}
+
+static void test_run(void **state)
+{
+	char long_directory[200];
+
+	(void)state;
+	memset(long_directory, 'a', sizeof(long_directory));
+	long_directory[0] = '/';
+	long_directory[sizeof(long_directory) - 1] = '\0';
+	REFUSES("run: directory", config.run_directory = 0);
+	REFUSES("run: directory", config.run_directory = put("run"));
+	REFUSES("run: directory", config.run_directory = put("/run/../etc"));
+	REFUSES("run: directory", config.run_directory = put("/"));
+	REFUSES("run: directory", config.run_directory = put(long_directory));
+	REFUSES("group", config.status_group = put("under study"));
+	REFUSES("group", config.admin_group = put("-a"));
+	/* F24: none of root, nobody, the overflow id. */
+	REFUSES("uid-base", config.uid_base = 0);
+	REFUSES("uid-base", config.uid_base = UINT32_MAX);
+	REFUSES("uid-base", config.uid_base = UINT32_MAX - 10);
+	REFUSES("uid-base", config.uid_base = 65534);
+	REFUSES("uid-base", config.uid_base = 65535);
+	REFUSES("uid-base", config.uid_base = 65534 - ROLE_UID_RANGE + 1);
+	ACCEPTS(config.uid_base = 65534 - ROLE_UID_RANGE);
+	ACCEPTS(config.uid_base = 65536);
+}
+
+static uint64_t random_state = 88172645463325252ULL;
+
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* Everything that a process would do with an accepted configuration. */
+static size_t use(void)
+{
+	size_t sum = config_roles(&config) + config_request_deadline_ms(&config);
+
+	for (unsigned n = 0; n < CREDENTIAL_LIMIT; n++) {
+		const struct config_credential *c = config_credential_of(&config, n);
+		struct role_id holder = role_holding(n, config.shard_size);
+
+		if (c) {
+			assert_true(holder.role < ROLE_COUNT && holder.shard < ROLE_MAX_SHARDS);
+			sum += strlen(config_text_at(&config, c->server)) + role_uid(holder, 1000);
+		}
+	}
+	for (unsigned i = 0; i < config.argument_count; i++)
+		sum += strlen(config_text_at(&config, config.arguments[i]));
+	return sum + strlen(config_text_at(&config, config.hubs[config.self].name));
+}
+
+static void test_random_damage(void **state)
+{
+	unsigned accepted = 0, refused = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		unsigned char *bytes = (unsigned char *)&config;
+
+		make_valid();
+		for (uint64_t n = 1 + next_random() % 3; n > 0; n--) {
+			size_t area = next_random() % 4
+					  ? offsetof(struct us_config, workers[2])
+					  : offsetof(struct us_config, pool) + pool_used;
+			size_t at = next_random() % area;
+
+			bytes[at] = next_random() % 2 ? (unsigned char)next_random() : 0xff;
+		}
+		if (config_check(&config, NULL) == 0 && ++accepted)
+			assert_true(use() > 0);
+		else
+			refused++;
+	}
+	assert_true(accepted > 100);
+	assert_true(refused > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_valid),
+		cmocka_unit_test(test_frame),
+		cmocka_unit_test(test_hubs),
+		cmocka_unit_test(test_timing),
+		cmocka_unit_test(test_credentials),
+		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_workload_and_network),
+		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_random_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
