@@ -55,8 +55,7 @@ static uint64_t hash_name(const struct map *map, struct str name)
 
 struct map map_make(map_name_fn *name_of)
 {
-	return (struct map){ .name_of = name_of,
-		.key = { base_random_u64(), base_random_u64() } };
+	return (struct map){ .name_of = name_of, .key = { base_random_u64(), base_random_u64() } };
 }
 
 void map_free(struct map *map)

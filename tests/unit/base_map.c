@@ -66,8 +66,8 @@ static void add_and_remove_agree_with_an_array(void **state)
 		assert_int_equal(map.count, in);
 	}
 	for (unsigned i = 0; i < NAMES; i++)
-		assert_ptr_equal(map_get(&map, str_of(things[i].name)),
-		    things[i].in ? &things[i] : NULL);
+		assert_ptr_equal(
+		    map_get(&map, str_of(things[i].name)), things[i].in ? &things[i] : NULL);
 	map_free(&map);
 }
 

@@ -1,0 +1,39 @@
+/*
+ * What our own hub's labelled objects mean to the engine: the copies as they are, wherever they
+ * came from, so that a local edit or deletion is repaired (L96). Reads only. Called by the feeds
+ * of the copies' side.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "syncer/syncer.h"
+
+void copies_object(struct feed *feed, enum kube_watch_event event, const json_t *object)
+{
+	struct syncer *syncer = feed->syncer;
+	int64_t now_ns = base_clock_boot_ns();
+	struct rewrite_facts facts;
+	struct err err;
+
+	if (rewrite_read(feed->kind, object, &facts, &err) < 0) {
+		log_warn("the own hub sent an object that cannot be a copy: %s", err.text);
+		return;
+	}
+	if (feed->kind == KIND_ROLE_BINDING && strcmp(facts.name, KIND_MIRROR_BINDING) == 0)
+		spaces_binding(syncer, facts.namespace, event != KUBE_WATCH_DELETED);
+	if (kind_excludes(feed->kind, facts.name))
+		return;
+	if (event == KUBE_WATCH_DELETED)
+		engine_copy_gone(&syncer->engine, feed->kind, facts.namespace, facts.name,
+		    facts.version, now_ns);
+	else
+		engine_copy_seen(&syncer->engine, feed->kind, &facts, feed->pass, now_ns);
+}
+
+void copies_listed(struct feed *feed)
+{
+	feed->synced = true;
+	engine_copies_listed(
+	    &feed->syncer->engine, feed->kind, feed->space, feed->pass, base_clock_boot_ns());
+}

@@ -1,0 +1,448 @@
+/*
+ * Queues, orders and how orders end (see the header). Pure: no I/O, no clock. What feeds report is
+ * in seen.c, the rules for one item in judge.c.
+ */
+#include "syncer/engine.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "syncer/judge.h"
+
+#define BACKOFF_FIRST_NS (500 * BASE_NS_PER_MS)
+#define BACKOFF_LAST_NS  (60 * BASE_NS_PER_S)
+/* Rights that were just given are not known to each authorizer at once. */
+#define RIGHTS_FIRST_NS (50 * BASE_NS_PER_MS)
+#define RIGHTS_PATIENCE 6
+#define DRAIN_RETRY_NS  (100 * BASE_NS_PER_MS)
+#define NO_KIND_NS      (30 * BASE_NS_PER_S)
+/* After so many failures in a row a kind may not fill the window any more. */
+#define STREAK_LIMIT 3
+
+void engine_open(struct engine *engine, const char *controller_namespace, uint32_t window,
+    uint64_t seed, engine_note_fn *note, void *note_arg)
+{
+	*engine = (struct engine){
+		.window = window, .random = seed ? seed : 1, .note = note, .note_arg = note_arg
+	};
+	CHECK(
+	    window > 0 && str_copy(engine->controller_namespace,
+			      sizeof(engine->controller_namespace), str_of(controller_namespace)));
+	store_open(&engine->store);
+}
+
+void engine_close(struct engine *engine)
+{
+	store_close(&engine->store);
+}
+
+bool engine_is_open(const struct engine *engine)
+{
+	return engine->granted && engine->verified && !engine->regressed;
+}
+
+static void unqueue(struct engine *engine, struct item *item)
+{
+	if (item->queue == QUEUE_FORGOTTEN)
+		item_list_cut(&engine->forgotten, item);
+	else if (item->queue == QUEUE_DELAYED)
+		item_list_cut(&engine->delayed, item);
+	else if (item->queue == QUEUE_READY)
+		item_list_cut(&engine->ready[!item->live][item->kind], item);
+	item->queue = QUEUE_NOT;
+}
+
+static bool is_forgettable(const struct item *item)
+{
+	return (item->source == SOURCE_ABSENT || item->source == SOURCE_UNKNOWN) &&
+	       item->copy == COPY_NONE && !item->has_dependents && !item->busy;
+}
+
+static void enqueue(struct engine *engine, struct item *item, int64_t not_before_ns, int64_t now_ns)
+{
+	item->retry_ns = not_before_ns;
+	if (not_before_ns <= now_ns) {
+		item->queue = QUEUE_READY;
+		item_list_push(&engine->ready[!item->live][item->kind], item);
+		return;
+	}
+	item->queue = QUEUE_DELAYED;
+	item_list_push(&engine->delayed, item);
+	if (not_before_ns < engine->wake_ns)
+		engine->wake_ns = not_before_ns;
+}
+
+void engine_make_live(struct engine *engine, struct item *item)
+{
+	unqueue(engine, item);
+	item->live = true;
+}
+
+void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
+{
+	struct decision decision;
+	enum item_state before = item->state;
+
+	if (item->busy)
+		return; /* judged when its order is answered */
+	unqueue(engine, item);
+	decision = judge_item(engine, item);
+	store_set_state(&engine->store, item, decision.state);
+	if (decision.action != ENGINE_NONE)
+		enqueue(engine, item, decision.not_before_ns, now_ns);
+	if (decision.state == ITEM_IDLE || decision.state == ITEM_OUTSIDE) {
+		item->since_ns = 0;
+		item->live = item->refused = item->reported = item->created = false;
+		store_say(item, NULL);
+	} else if (!item->since_ns) {
+		item->since_ns = now_ns;
+	}
+	if (decision.state != ITEM_PENDING)
+		store_release(&engine->store, item);
+	if (decision.why)
+		store_say(item, decision.why);
+	if (decision.state == ITEM_BLOCKED && before != ITEM_BLOCKED)
+		engine->note(engine->note_arg, ENGINE_TROUBLE, item);
+	if (is_forgettable(item)) {
+		item->queue = QUEUE_FORGOTTEN;
+		item_list_push(&engine->forgotten, item);
+	}
+}
+
+void engine_spread(struct engine *engine, struct item *item, int64_t now_ns)
+{
+	struct space *space = item->space;
+	struct item *next;
+
+	if (item->kind == KIND_NAMESPACE) {
+		space = store_space(&engine->store, item_name(item));
+		engine->note(engine->note_arg, ENGINE_SPACE_CHANGED, item);
+	} else if (!item->has_dependents) {
+		return;
+	}
+	for (struct item *at = space ? space->items : NULL; at; at = next) {
+		next = at->space_next;
+		if (item->kind == KIND_NAMESPACE || at->owner == item)
+			engine_settle(engine, at, now_ns);
+	}
+}
+
+void engine_rejudge(struct engine *engine, int64_t now_ns)
+{
+	struct space *space;
+	struct item *next;
+
+	for (size_t at = 0; (space = map_next(&engine->store.spaces, &at));)
+		for (struct item *item = space->items; item; item = next) {
+			next = item->space_next;
+			engine_settle(engine, item, now_ns);
+		}
+}
+
+static void wake_delayed(struct engine *engine, int64_t now_ns)
+{
+	struct item *next;
+
+	if (now_ns < engine->wake_ns)
+		return;
+	engine->wake_ns = INT64_MAX;
+	for (struct item *item = engine->delayed.first; item; item = next) {
+		next = item->next;
+		if (item->retry_ns <= now_ns)
+			engine_settle(engine, item, now_ns);
+		else if (item->retry_ns < engine->wake_ns)
+			engine->wake_ns = item->retry_ns;
+	}
+}
+
+static void forget(struct engine *engine)
+{
+	struct item *item;
+
+	while ((item = engine->forgotten.first)) {
+		unqueue(engine, item);
+		if (is_forgettable(item))
+			store_drop(&engine->store, item);
+	}
+}
+
+/* Draining, nothing is read any more: what has no text here is lost (H3). */
+static bool is_lost(const struct engine *engine, enum engine_action action)
+{
+	return engine->draining && (action == ENGINE_FETCH || action == ENGINE_PROVE);
+}
+
+/* The first item of the list that has something to do now. */
+static bool take(
+    struct engine *engine, struct item_list *list, int64_t now_ns, struct engine_order *order)
+{
+	struct item *item;
+
+	while ((item = list->first)) {
+		struct decision decision = judge_item(engine, item);
+
+		if (decision.action == ENGINE_NONE || decision.not_before_ns > now_ns) {
+			engine_settle(engine, item, now_ns);
+			continue;
+		}
+		unqueue(engine, item);
+		if (is_lost(engine, decision.action))
+			continue;
+		item->busy = true;
+		engine->busy++;
+		engine->kind_busy[item->kind]++;
+		*order = (struct engine_order){ item, decision.action, item->source_body,
+			item->source_status };
+		return true;
+	}
+	return false;
+}
+
+bool engine_next(struct engine *engine, int64_t now_ns, struct engine_order *order)
+{
+	forget(engine);
+	if (!engine_is_open(engine) || engine->busy >= engine->window)
+		return false;
+	wake_delayed(engine, now_ns);
+	for (unsigned backlog = 0; backlog < 2; backlog++)
+		for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+			if (engine->kind_streak[kind] >= STREAK_LIMIT && engine->kind_busy[kind])
+				continue;
+			if (take(engine, &engine->ready[backlog][kind], now_ns, order))
+				return true;
+		}
+	return false;
+}
+
+int64_t engine_wake_ns(const struct engine *engine)
+{
+	return engine->wake_ns;
+}
+
+static struct item *finish(struct engine *engine, const struct engine_order *order)
+{
+	struct item *item = order->item;
+
+	CHECK(item->busy && engine->busy && engine->kind_busy[item->kind]);
+	item->busy = false;
+	engine->busy--;
+	engine->kind_busy[item->kind]--;
+	return item;
+}
+
+static void went_well(struct engine *engine, struct item *item)
+{
+	item->attempts = 0;
+	item->retry_ns = 0;
+	engine->kind_streak[item->kind] = 0;
+}
+
+void engine_fetched(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+
+	went_well(engine, item);
+	item->source_version = facts->version;
+	item->source_body = facts->body;
+	item->source_status = facts->status;
+	item->terminating = facts->terminating;
+	engine_settle(engine, item, now_ns);
+}
+
+void engine_proved(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+
+	went_well(engine, item);
+	if (item->source == SOURCE_PRESENT) {
+		/* It came back while we looked. */
+	} else if (!facts || rewrite_uid_hash(facts->uid) != item->source_uid) {
+		item->proofs++;
+		item->proved_ns = now_ns;
+	} else if (!facts->chosen) {
+		store_set_source(&engine->store, item, SOURCE_LEFT);
+		engine->note(engine->note_arg, ENGINE_LEFT_SCOPE, item);
+		engine_spread(engine, item, now_ns);
+	} else {
+		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* its watch will tell */
+	}
+	engine_settle(engine, item, now_ns);
+}
+
+void engine_take_copy(struct engine *engine, struct item *item, const struct rewrite_facts *facts)
+{
+	store_set_copy(&engine->store, item, facts->is_copy ? COPY_PRESENT : COPY_FOREIGN);
+	item->copy_version = facts->version;
+	item->copy_term = facts->source_term;
+	item->copy_owner = facts->owner_uid;
+	item->copy_mark = facts->mark;
+	item->copy_body = facts->body;
+	item->copy_status = facts->status;
+	item->copy_terminating = facts->terminating;
+	(void)str_copy(item->copy_uid, sizeof(item->copy_uid), str_of(facts->uid));
+}
+
+void engine_inspected(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+
+	went_well(engine, item);
+	if (facts)
+		engine_take_copy(engine, item, facts);
+	else
+		store_set_copy(&engine->store, item, COPY_NONE);
+	if (item->copy == COPY_FOREIGN)
+		item->retry_ns = now_ns + BACKOFF_LAST_NS;
+	engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+}
+
+bool engine_wrote(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *answer, bool warned, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+	bool moved = strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT;
+	bool dropped;
+
+	went_well(engine, item);
+	item->refused = false;
+	item->created = item->created || order->action == ENGINE_CREATE;
+	engine->written++;
+	/* A watch may have shown a still newer state already. */
+	if (moved || answer->version >= item->copy_version)
+		engine_take_copy(engine, item, answer);
+	if (order->action == ENGINE_STATUS) {
+		item->wrote_status = order->status;
+		item->answer_status = answer->status;
+		dropped = !hash_equal(&answer->status, &order->status);
+	} else {
+		item->wrote_body = order->body;
+		item->answer_body = answer->body;
+		dropped = !hash_equal(&answer->body, &order->body);
+	}
+	if (warned && dropped && !item->pruned) {
+		item->pruned = true; /* once (G20) */
+		engine->note(engine->note_arg, ENGINE_PRUNED, item);
+	}
+	if (moved)
+		engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+	return item->state == ITEM_IDLE;
+}
+
+void engine_deleted(struct engine *engine, const struct engine_order *order, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+
+	went_well(engine, item);
+	engine->written++;
+	/* A Namespace goes slowly: its watch says when it is gone. */
+	if (item->kind == KIND_NAMESPACE)
+		item->copy_terminating = true;
+	else
+		store_set_copy(&engine->store, item, COPY_NONE);
+	engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+}
+
+/* Doubled from `first`, at most a minute, +-20 % so that keys do not march in step. */
+static int64_t backoff(struct engine *engine, const struct item *item, int64_t first_ns)
+{
+	unsigned doublings = item->attempts > 12 ? 12 : item->attempts - 1u;
+	int64_t wait_ns = first_ns << doublings;
+
+	if (engine->draining)
+		return DRAIN_RETRY_NS;
+	if (wait_ns > BACKOFF_LAST_NS)
+		wait_ns = BACKOFF_LAST_NS;
+	engine->random = engine->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return wait_ns * (80 + (int64_t)((engine->random >> 33) % 41)) / 100;
+}
+
+static bool is_write(enum engine_action action)
+{
+	return action >= ENGINE_CREATE;
+}
+
+/* 404 on the object itself. True: no failure. */
+static bool not_found(struct engine *engine, struct item *item, enum engine_action action)
+{
+	if (action == ENGINE_CREATE)
+		return false; /* its namespace is not there (yet) */
+	if (action == ENGINE_FETCH)
+		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* the watch will tell */
+	else
+		store_set_copy(&engine->store, item, COPY_NONE);
+	return true;
+}
+
+/* How long to wait after a failure (M8, H7: some refusals end the matter until something changes).
+ */
+static int64_t wait_after(struct engine *engine, struct item *item, enum engine_action action,
+    enum kube_class class, int64_t retry_after_ms)
+{
+	switch (class) {
+	case KUBE_CONFLICT:
+	case KUBE_EXISTS:
+		if (is_write(action))
+			store_set_copy(&engine->store, item, COPY_UNSURE);
+		return item->attempts > 1 ? backoff(engine, item, RIGHTS_FIRST_NS) : 0;
+	case KUBE_INVALID:
+	case KUBE_TOO_LARGE:
+	case KUBE_REFUSED: item->refused = true; return BACKOFF_LAST_NS;
+	case KUBE_FORBIDDEN:
+		item->refused = item->refused || item->attempts > RIGHTS_PATIENCE;
+		return backoff(engine, item, RIGHTS_FIRST_NS);
+	case KUBE_NO_RESOURCE: return NO_KIND_NS;
+	case KUBE_THROTTLED: {
+		int64_t wait_ns = backoff(engine, item, BACKOFF_FIRST_NS);
+		int64_t told_ns = retry_after_ms * BASE_NS_PER_MS;
+
+		return told_ns > wait_ns ? told_ns : wait_ns;
+	}
+	case KUBE_SILENT:
+	case KUBE_SERVER_ERROR:
+		/* It may have been done: look before doing it again. */
+		if (is_write(action) && !engine->draining)
+			store_set_copy(&engine->store, item, COPY_UNSURE);
+		return backoff(engine, item, BACKOFF_FIRST_NS);
+	default: return backoff(engine, item, BACKOFF_FIRST_NS);
+	}
+}
+
+void engine_failed(struct engine *engine, const struct engine_order *order, enum kube_class class,
+    const char *why, int64_t retry_after_ms, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+	bool first = item->attempts == 0;
+
+	if (class == KUBE_NOT_FOUND && not_found(engine, item, order->action)) {
+		engine_spread(engine, item, now_ns);
+		engine_settle(engine, item, now_ns);
+		return;
+	}
+	if (item->attempts < UINT8_MAX)
+		item->attempts++;
+	item->retry_ns = now_ns + wait_after(engine, item, order->action, class, retry_after_ms);
+	if (class != KUBE_CONFLICT && class != KUBE_EXISTS) {
+		if (engine->kind_streak[item->kind] < UINT16_MAX)
+			engine->kind_streak[item->kind]++;
+		engine->failed++;
+		store_say(item, why);
+		if (first)
+			engine->note(engine->note_arg, ENGINE_TROUBLE, item);
+	}
+	engine_settle(engine, item, now_ns);
+}
+
+const char *engine_action_name(enum engine_action action)
+{
+	static const char *const names[] = { "none", "fetch", "prove", "inspect", "create",
+		"update", "status", "delete" };
+
+	return names[action];
+}

@@ -1,0 +1,132 @@
+/*
+ * What the mirror does next, from what was observed. Pure: no I/O, no clock, its randomness is a
+ * seed; the same object file runs in a simulator. Feeds report what source and copies say, writes
+ * report how requests ended, and engine_next hands out at most `window` orders at a time, in the
+ * order of the kinds, live changes ahead of any backlog, each key with its own back-off.
+ * An item is dropped by engine_next only. Times are boot times. Rules: C5, C14, H3, H6-H11, H13,
+ * L65-L101.
+ */
+#ifndef SYNCER_ENGINE_H
+#define SYNCER_ENGINE_H
+
+#include "kube/client.h"
+#include "syncer/brake.h"
+#include "syncer/store.h"
+
+enum engine_action {
+	ENGINE_NONE,
+	ENGINE_FETCH,   /* GET the source for the copy's text */
+	ENGINE_PROVE,   /* GET the source: is it really gone? (C14) */
+	ENGINE_INSPECT, /* GET the copy */
+	ENGINE_CREATE,
+	ENGINE_UPDATE,
+	ENGINE_STATUS,
+	ENGINE_DELETE
+};
+
+struct engine_order {
+	struct item *item; /* alive until the order is answered */
+	enum engine_action action;
+	struct hash body, status; /* of the source, as it is being written */
+};
+
+/* What people and other roles should hear of; item: NULL for REGRESSED. */
+enum engine_note {
+	ENGINE_SPACE_CHANGED,
+	ENGINE_LEFT_SCOPE,
+	ENGINE_REGRESSED,
+	ENGINE_TROUBLE,
+	ENGINE_PRUNED
+};
+typedef void engine_note_fn(void *arg, enum engine_note note, struct item *item);
+
+struct engine {
+	struct store store;
+	struct item_list ready[2][KIND_COUNT]; /* [0] live, [1] backlog */
+	struct item_list delayed, forgotten;
+	int64_t wake_ns; /* of the earliest in delayed, or before it */
+	struct brake brakes[KIND_COUNT];
+	uint16_t kind_busy[KIND_COUNT], kind_streak[KIND_COUNT]; /* requests; failures in a row */
+	uint32_t copies_synced; /* bits of WIDE kinds whose copies are known */
+	uint32_t window, busy;
+	uint64_t term;  /* led-term of the granted source (H9) */
+	bool granted;   /* by the elector, not paused */
+	bool verified;  /* the source proved to be the granted one (G6) */
+	bool regressed; /* the source went back in time (H10): frozen */
+	bool draining;  /* H3: what is held is written, nothing is read any more */
+	uint64_t written, failed, random;
+	char controller_namespace[64];
+	engine_note_fn *note;
+	void *note_arg;
+};
+
+void engine_open(struct engine *engine, const char *controller_namespace, uint32_t window,
+    uint64_t seed, engine_note_fn *note, void *note_arg);
+void engine_close(struct engine *engine);
+/* May anything be written now? */
+bool engine_is_open(const struct engine *engine);
+/* A new grant, a pause, a drain: everything is judged anew. */
+void engine_rejudge(struct engine *engine, int64_t now_ns);
+
+/* The source has the object. live: a watch said so; else list number `pass`. Returns the item when
+ * its copy's text should be held (store_hold), else NULL. */
+struct item *engine_source_seen(struct engine *engine, enum kind kind,
+    const struct rewrite_facts *facts, bool live, uint32_t pass, int64_t now_ns);
+/* A watch saw it go (DELETED), the object's last version. */
+void engine_source_gone(struct engine *engine, enum kind kind, const char *namespace,
+    const char *name, uint64_t version, int64_t now_ns);
+/* List `pass` is complete and the source is who it should be: what it did not show is absent, and
+ * the brake decides. space NULL: the kind in all namespaces. */
+void engine_source_listed(
+    struct engine *engine, enum kind kind, struct space *space, uint32_t pass, int64_t now_ns);
+/* The list's version is lower than one seen before (H10). */
+void engine_source_regressed(struct engine *engine);
+/* Another source was granted: whatever the old one said is forgotten. */
+void engine_source_replaced(struct engine *engine, int64_t now_ns);
+/* The namespace is gone from the source, its EACH kinds are no longer watched. */
+void engine_source_space_gone(struct engine *engine, struct space *space, int64_t now_ns);
+
+void engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
+    uint32_t pass, int64_t now_ns);
+void engine_copy_gone(struct engine *engine, enum kind kind, const char *namespace,
+    const char *name, uint64_t version, int64_t now_ns);
+void engine_copies_listed(
+    struct engine *engine, enum kind kind, struct space *space, uint32_t pass, int64_t now_ns);
+/* The namespace's copy is gone and everything in it. */
+void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns);
+
+/* The next thing to do; false: nothing now. */
+bool engine_next(struct engine *engine, int64_t now_ns, struct engine_order *order);
+/* When to ask again though nothing happens; INT64_MAX: never. */
+int64_t engine_wake_ns(const struct engine *engine);
+
+/* Each order is answered by exactly one of these. */
+/* FETCH: facts of the source as read; its copy's text is held (store_hold, always). */
+void engine_fetched(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns);
+/* PROVE: the object that stands at that name, NULL: none. */
+void engine_proved(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns);
+/* INSPECT: the local object, NULL: none. */
+void engine_inspected(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns);
+/* CREATE, UPDATE, STATUS: what the server made of it. warned: it said that it dropped fields. True:
+ * the copy is now as it should be. */
+bool engine_wrote(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *answer, bool warned, int64_t now_ns);
+void engine_deleted(struct engine *engine, const struct engine_order *order, int64_t now_ns);
+void engine_failed(struct engine *engine, const struct engine_order *order, enum kube_class class,
+    const char *why, int64_t retry_after_ms, int64_t now_ns);
+
+/* Names the held deletions: equal sets have equal hashes; 0: none. */
+uint64_t engine_held_hash(const struct engine *engine);
+/* Lets exactly that set go (H8). False: it is another set by now. */
+bool engine_release_held(struct engine *engine, uint64_t hash, int64_t now_ns);
+/* Age of the oldest change that is not written; 0: none. */
+int64_t engine_oldest_ns(const struct engine *engine, int64_t now_ns);
+/* Are all local objects of the mirror exactly what the mirror wrote (C12)? */
+bool engine_is_pristine(const struct engine *engine);
+
+const char *engine_action_name(enum engine_action action);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * One item's facts in, what to do about it out: the rules of the mirror as one pure function. It
+ * changes nothing; engine.c queues what it says. And the primitives that the engine's own files
+ * share, engine.c and seen.c.
+ */
+#ifndef SYNCER_JUDGE_H
+#define SYNCER_JUDGE_H
+
+#include "syncer/engine.h"
+
+struct decision {
+	enum engine_action action;
+	enum item_state state; /* PENDING with ENGINE_NONE: waits for another item */
+	int64_t not_before_ns;
+	const char *why; /* a literal, for BLOCKED */
+};
+
+struct decision judge_item(const struct engine *engine, const struct item *item);
+bool judge_body_differs(const struct item *item);
+bool judge_status_differs(const struct item *item);
+
+/* Judges the item and puts it where it belongs. One of which nothing is left to know is dropped by
+ * the next engine_next only, so that loops over items may call this. */
+void engine_settle(struct engine *engine, struct item *item, int64_t now_ns);
+/* Judges what depends on the item: a Namespace's items, an owner's dependents. */
+void engine_spread(struct engine *engine, struct item *item, int64_t now_ns);
+/* Puts its next write ahead of the backlog. */
+void engine_make_live(struct engine *engine, struct item *item);
+/* Takes over what the server showed of the copy. */
+void engine_take_copy(struct engine *engine, struct item *item, const struct rewrite_facts *facts);
+
+#endif

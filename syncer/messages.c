@@ -1,0 +1,190 @@
+/*
+ * One handler per message (ipc/dispatch.h), and the process's own events. Handlers do domain work
+ * only: sender, form and bounds were checked before.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "syncer/syncer.h"
+
+#define DISPATCH_ROLE    ROLE_SYNCER
+#define DISPATCH_PREFIX  syncer
+#define DISPATCH_CONTEXT struct syncer
+#include "ipc/dispatch.h"
+
+/* Credentials come on their own one-shot link (F7), never on this one. */
+enum verdict syncer_on_credential(
+    struct syncer *syncer, const struct link *from, const struct msg_credential *message, int fd)
+{
+	(void)syncer;
+	(void)from;
+	(void)message;
+	(void)fd;
+	return VERDICT_PEER_BROKEN;
+}
+
+enum verdict syncer_on_dialed(
+    struct syncer *syncer, const struct link *from, const struct msg_dialed *message, int fd)
+{
+	(void)from;
+	return kube_client_dialed(syncer->client, message, fd);
+}
+
+/* H9: whom to mirror. Another source or term is another pass (C5). */
+enum verdict syncer_on_mirror_grant(
+    struct syncer *syncer, const struct link *from, const struct msg_mirror_grant *message, int fd)
+{
+	struct engine *engine = &syncer->engine;
+	bool other_source, other_term;
+	int64_t now_ns = base_clock_boot_ns();
+
+	(void)from;
+	(void)fd;
+	if (message->source_uid.n == 0)
+		return VERDICT_PEER_BROKEN;
+	other_source = !str_equal(message->source_uid, str_of(syncer->source_uid));
+	other_term = message->term != syncer->term || message->led_term != engine->term;
+	if (!str_copy(syncer->source_uid, sizeof(syncer->source_uid), message->source_uid))
+		return VERDICT_PEER_BROKEN;
+	syncer->term = message->term;
+	engine->term = message->led_term;
+	engine->granted = true;
+	if (other_source || other_term || !syncer->has_grant) {
+		log_info("mirroring %s, term %llu", syncer->source_uid,
+		    (unsigned long long)syncer->term);
+		syncer->has_grant = true;
+		engine->verified = engine->verified && !other_source;
+		if (other_source)
+			engine_source_replaced(engine, now_ns);
+		feeds_relist(syncer);
+	}
+	engine_rejudge(engine, now_ns);
+	syncer_advance_soon(syncer);
+	writes_pump(syncer);
+	return VERDICT_FINE;
+}
+
+enum verdict syncer_on_mirror_pause(
+    struct syncer *syncer, const struct link *from, const struct msg_mirror_pause *message, int fd)
+{
+	(void)from;
+	(void)fd;
+	if (syncer->engine.granted)
+		log_info("paused: %.*s", STR_ARG(message->why));
+	syncer->engine.granted = false;
+	writes_pump(syncer);
+	return VERDICT_FINE;
+}
+
+enum verdict syncer_on_barrier_asked(
+    struct syncer *syncer, const struct link *from, const struct msg_barrier_asked *message, int fd)
+{
+	(void)from;
+	(void)fd;
+	report_barrier(syncer, message->handover);
+	return VERDICT_FINE;
+}
+
+enum verdict syncer_on_drain_asked(
+    struct syncer *syncer, const struct link *from, const struct msg_drain_asked *message, int fd)
+{
+	(void)from;
+	(void)fd;
+	drain_begin(syncer, (int64_t)message->deadline_ns);
+	return VERDICT_FINE;
+}
+
+static void send_row(struct syncer *syncer, uint64_t operation, const char *text)
+{
+	struct msg_sync_row row = { .operation = operation, .text = str_of(text) };
+
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_SYNC_ROW, &row);
+}
+
+/* Outcomes are those of understudyctl: 0 done, 1 refused (decision 25). */
+enum verdict syncer_on_sync_asked(
+    struct syncer *syncer, const struct link *from, const struct msg_sync_asked *message, int fd)
+{
+	struct msg_sync_done done = { .operation = message->operation };
+	char text[160];
+
+	(void)from;
+	(void)fd;
+	switch (message->verb) {
+	case SYNC_RESYNC: feeds_relist(syncer); break;
+	case SYNC_CONFIRM_DELETES:
+		if (engine_release_held(&syncer->engine, message->list_hash, base_clock_boot_ns()))
+			break;
+		(void)snprintf(text, sizeof(text), "%u deletions are held, list %016llx",
+		    syncer->engine.store.count[ITEM_HELD],
+		    (unsigned long long)engine_held_hash(&syncer->engine));
+		send_row(syncer, message->operation, text);
+		done.outcome = 1;
+		break;
+	default:
+		send_row(
+		    syncer, message->operation, "this mirror has no archive to do that safely");
+		done.outcome = 1;
+	}
+	writes_pump(syncer);
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_SYNC_DONE, &done);
+	return VERDICT_FINE;
+}
+
+static enum verdict on_message(
+    void *context, const struct link *link, const struct message *message, int fd)
+{
+	return syncer_dispatch(context, link, message, fd);
+}
+
+static void on_credential(void *context, const struct msg_credential *credential)
+{
+	struct syncer *syncer = context;
+	struct msg_status_credential status = { .credential = credential->target,
+		.generation = credential->generation };
+	struct err err;
+
+	if (kube_client_credential(syncer->client, credential, &err) < 0) {
+		role_credential_answer(syncer->process, credential, err.text);
+	} else {
+		status.usable = true;
+		role_credential_answer(syncer->process, credential, NULL);
+	}
+	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
+	syncer_advance_soon(syncer);
+}
+
+static void on_link(void *context, struct link *link)
+{
+	(void)link;
+	report_all(context);
+}
+
+static void on_link_end(void *context, struct role_id peer)
+{
+	struct syncer *syncer = context;
+
+	if (peer.role == ROLE_SYNCER_DIALER)
+		kube_client_dialer_lost(syncer->client);
+	/* No elector, no grant (H9): it says again when it is back. */
+	if (peer.role == ROLE_ELECTOR)
+		syncer->engine.granted = false;
+}
+
+static void on_stop(void *context, int64_t deadline_ns)
+{
+	struct syncer *syncer = context;
+
+	(void)deadline_ns;
+	syncer->left = true;
+	kube_client_shutdown(syncer->client);
+	role_leave(syncer->process, 0);
+}
+
+const struct role_ops syncer_ops = { .on_message = on_message,
+	.on_link = on_link,
+	.on_link_end = on_link_end,
+	.on_credential = on_credential,
+	.on_stop = on_stop };

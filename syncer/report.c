@@ -1,0 +1,273 @@
+/*
+ * What others hear of the mirror: the elector for its guards (C5), the monitor for people, metrics,
+ * and Events through the elector (decision 5). Sends only; decides whether the mirror is complete.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "syncer/syncer.h"
+
+#define REPORT_NS    (1 * BASE_NS_PER_S)
+#define BARRIER_NS   (8 * BASE_NS_PER_S)
+#define BLOCKED_ROWS 256
+
+static void on_report(void *arg, int64_t now_ns);
+static void on_barrier_late(void *arg, int64_t now_ns);
+
+void report_open(struct syncer *syncer)
+{
+	syncer->report.fire = on_report;
+	syncer->report.arg = syncer;
+	syncer->barrier.fire = on_barrier_late;
+	syncer->barrier.arg = syncer;
+}
+
+/*
+ * C5: one full pass over all kinds under this source and term with nothing pending. It stays so
+ * while changes come and go (their lag is told apart), and is lost with a failed kind, a blocked
+ * object (M8) or a source that went back (H10).
+ */
+bool report_is_complete(struct syncer *syncer)
+{
+	const struct engine *engine = &syncer->engine;
+	const uint32_t *count = engine->store.count;
+
+	if (!syncer->mirrors)
+		return true;
+	if (syncer->failed_kinds || count[ITEM_BLOCKED] || engine->regressed)
+		syncer->pass_done = false;
+	else if (engine->verified && syncer->has_grant && !syncer->unsynced &&
+		 count[ITEM_PENDING] == 0)
+		syncer->pass_done = true;
+	return syncer->pass_done;
+}
+
+static void send_elector(struct syncer *syncer, int64_t now_ns)
+{
+	struct engine *engine = &syncer->engine;
+	struct msg_mirror_seen seen = { .source_uid = str_of(syncer->source_uid),
+		.term = syncer->term,
+		.complete = report_is_complete(syncer),
+		.pristine = engine_is_pristine(engine),
+		.pending = engine->store.count[ITEM_PENDING],
+		.failed_kinds = syncer->failed_kinds,
+		.blocked = engine->store.count[ITEM_BLOCKED],
+		.held_deletes = engine->store.count[ITEM_HELD],
+		.oldest_unapplied_ms =
+		    (uint64_t)(engine_oldest_ns(engine, now_ns) / BASE_NS_PER_MS),
+		.regressed = engine->regressed };
+
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_MIRROR_SEEN, &seen);
+}
+
+static const char *fault_of(struct syncer *syncer, enum kind kind)
+{
+	for (unsigned side = 0; side < SIDE_COUNT; side++)
+		if (syncer->feeds[side][kind].fault[0])
+			return syncer->feeds[side][kind].fault;
+	return "";
+}
+
+static void pick_fault(struct feed *feed, void *arg)
+{
+	const char **faults = arg;
+
+	if (feed->space && feed->fault[0])
+		faults[feed->kind] = feed->fault;
+}
+
+static void send_kinds(struct syncer *syncer)
+{
+	const struct store *store = &syncer->engine.store;
+	const char *faults[KIND_COUNT] = { NULL };
+
+	spaces_visit(syncer, SIDE_COPIES, pick_fault, faults);
+	spaces_visit(syncer, SIDE_SOURCE, pick_fault, faults);
+	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+		struct msg_status_kind row = { .row = kind,
+			.kind = str_of(kind_row((enum kind)kind)->kind),
+			.source = store->count_source[kind],
+			.copies = store->count_copy[kind],
+			.pending = store->count_pending[kind],
+			.fault = str_of(
+			    faults[kind] ? faults[kind] : fault_of(syncer, (enum kind)kind)) };
+
+		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_KIND, &row);
+	}
+}
+
+/* One row of the list of blocked objects; sent only when it says something new. */
+static void send_blocked(struct syncer *syncer, unsigned row, const char *object, const char *why)
+{
+	uint64_t hash = rewrite_uid_hash(object) ^ (rewrite_uid_hash(why) * 31);
+	struct msg_status_blocked message = {
+		.row = row, .object = str_of(object), .why = str_of(why)
+	};
+
+	if (syncer->blocked_rows[row] == hash)
+		return;
+	syncer->blocked_rows[row] = hash;
+	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_BLOCKED, &message);
+}
+
+static void send_blocked_all(struct syncer *syncer)
+{
+	const struct store *store = &syncer->engine.store;
+	struct item *item;
+	unsigned row = 0;
+
+	if (store->count[ITEM_BLOCKED])
+		for (size_t at = 0; row < BLOCKED_ROWS && (item = map_next(&store->items, &at));) {
+			char object[400];
+
+			if (item->state != ITEM_BLOCKED)
+				continue;
+			(void)snprintf(object, sizeof(object), "%s %s%s%s",
+			    kind_row((enum kind)item->kind)->kind, item_namespace(item),
+			    *item_namespace(item) ? "/" : "", item_name(item));
+			send_blocked(syncer, row++, object, item->why ? item->why : "");
+		}
+	for (; row < BLOCKED_ROWS; row++)
+		if (syncer->blocked_rows[row])
+			send_blocked(syncer, row, "", "");
+}
+
+static void send_monitor(struct syncer *syncer, int64_t now_ns)
+{
+	const struct store *store = &syncer->engine.store;
+	struct msg_status_mirror status = { .complete = report_is_complete(syncer),
+		.pending = store->count[ITEM_PENDING],
+		.blocked = store->count[ITEM_BLOCKED],
+		.held_deletes = store->count[ITEM_HELD],
+		.lag_ms = (uint64_t)(engine_oldest_ns(&syncer->engine, now_ns) / BASE_NS_PER_MS),
+		.written = syncer->engine.written,
+		.failed = syncer->engine.failed };
+
+	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		status.objects += store->count_copy[kind];
+	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_MIRROR, &status);
+	send_kinds(syncer);
+	send_blocked_all(syncer);
+	role_metric(syncer->process, METRIC_SYNC_QUEUE, NULL, NULL,
+	    (int64_t)store->count[ITEM_PENDING] * 1000000);
+}
+
+static void end_barrier(struct syncer *syncer, bool synced, const char *why)
+{
+	struct msg_barrier_done done = {
+		.handover = str_of(syncer->handover), .synced = synced, .why = str_of(why)
+	};
+
+	loop_timer_cancel(syncer->loop, &syncer->barrier);
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_BARRIER_DONE, &done);
+	syncer->handover[0] = '\0';
+}
+
+/* C13 (3): a whole pass that began after the peer was seen to drain, with nothing left over. */
+static void check_barrier(struct syncer *syncer)
+{
+	if (syncer->handover[0] && report_is_complete(syncer) && !syncer->unsynced &&
+	    syncer->engine.store.count[ITEM_PENDING] == 0)
+		end_barrier(syncer, true, "");
+}
+
+static void on_barrier_late(void *arg, int64_t now_ns)
+{
+	struct syncer *syncer = arg;
+	char why[160];
+
+	(void)now_ns;
+	(void)snprintf(why, sizeof(why),
+	    "%u lists to come, %u changes to write, %u kinds failed, %u objects blocked",
+	    syncer->unsynced, syncer->engine.store.count[ITEM_PENDING], syncer->failed_kinds,
+	    syncer->engine.store.count[ITEM_BLOCKED]);
+	end_barrier(syncer, false, why);
+}
+
+void report_barrier(struct syncer *syncer, struct str handover)
+{
+	if (!str_copy(syncer->handover, sizeof(syncer->handover), handover))
+		return;
+	if (!engine_is_open(&syncer->engine)) {
+		end_barrier(syncer, false, "the mirror is paused or frozen");
+		return;
+	}
+	feeds_relist(syncer);
+	loop_timer_set(syncer->loop, &syncer->barrier, base_clock_boot_ns() + BARRIER_NS);
+}
+
+static void on_report(void *arg, int64_t now_ns)
+{
+	struct syncer *syncer = arg;
+
+	syncer->reported_ns = now_ns;
+	send_elector(syncer, now_ns);
+	send_monitor(syncer, now_ns);
+	/* An unwritten change grows older by itself. */
+	if (syncer->engine.store.count[ITEM_PENDING])
+		loop_timer_set(syncer->loop, &syncer->report, now_ns + REPORT_NS);
+}
+
+void report_touch(struct syncer *syncer)
+{
+	bool complete = report_is_complete(syncer), regressed = syncer->engine.regressed;
+	bool urgent = complete != syncer->was_complete || regressed != syncer->was_regressed;
+	int64_t now_ns = base_clock_boot_ns(), at_ns = syncer->reported_ns + REPORT_NS;
+
+	if (complete != syncer->was_complete)
+		log_info("mirror of %s, term %llu: %s, %u objects pending, %u blocked",
+		    syncer->source_uid, (unsigned long long)syncer->term,
+		    complete ? "complete" : "not complete",
+		    syncer->engine.store.count[ITEM_PENDING],
+		    syncer->engine.store.count[ITEM_BLOCKED]);
+	syncer->was_complete = complete;
+	syncer->was_regressed = regressed;
+	check_barrier(syncer);
+	if (urgent || at_ns < now_ns)
+		at_ns = now_ns;
+	if (!syncer->report.slot || urgent)
+		loop_timer_set(syncer->loop, &syncer->report, at_ns);
+}
+
+void report_all(struct syncer *syncer)
+{
+	memset(syncer->blocked_rows, 0, sizeof(syncer->blocked_rows));
+	loop_timer_set(syncer->loop, &syncer->report, base_clock_boot_ns());
+}
+
+void report_note(void *arg, enum engine_note note, struct item *item)
+{
+	static const enum event_reason reasons[] = { [ENGINE_LEFT_SCOPE] = EVENT_LEFT_SCOPE,
+		[ENGINE_REGRESSED] = EVENT_SOURCE_REGRESSED,
+		[ENGINE_TROUBLE] = EVENT_MIRROR_SYNC_FAILED,
+		[ENGINE_PRUNED] = EVENT_PRUNED_FIELD };
+	static const char *const texts[] = { [ENGINE_LEFT_SCOPE] =
+						 "left the mirror, its copy is kept",
+		[ENGINE_REGRESSED] = "the source went back in time, nothing is written",
+		[ENGINE_TROUBLE] = "cannot be mirrored now",
+		[ENGINE_PRUNED] = "this hub drops fields that the source has" };
+	struct syncer *syncer = arg;
+	struct msg_event_asked event = { 0 };
+
+	if (note == ENGINE_SPACE_CHANGED) {
+		syncer_advance_soon(syncer);
+		return;
+	}
+	if (note == ENGINE_TROUBLE) {
+		if (item->reported)
+			return;
+		item->reported = true; /* once until it is in order again (G5) */
+	}
+	event.reason = (uint32_t)reasons[note];
+	event.note = str_of(item && item->why ? item->why : texts[note]);
+	event.kind = str_of(item ? kind_row((enum kind)item->kind)->kind : "");
+	event.namespace = str_of(item ? item_namespace(item) : "");
+	event.object = str_of(item ? item_name(item) : "");
+	if (event.note.n > 512)
+		event.note.n = 512;
+	log_warn("%.*s %.*s/%.*s: %s: %.*s", STR_ARG(event.kind), STR_ARG(event.namespace),
+	    STR_ARG(event.object), texts[note], STR_ARG(event.note));
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_EVENT_ASKED, &event);
+}

@@ -1,0 +1,310 @@
+/*
+ * Objects into copies and hashes (see the header). Pure; called by source.c, copies.c and
+ * writes.c. It never changes the object that it is given (L78): new containers share its values.
+ */
+#include "syncer/rewrite.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "kube/json.h"
+#include "kube/lease.h"
+
+#define LAST_APPLIED      "kubectl.kubernetes.io/last-applied-configuration"
+#define ACCOUNT_NAME      "kubernetes.io/service-account.name"
+#define ACCOUNT_UID       "kubernetes.io/service-account.uid"
+#define TOKEN_LAST_USED   "kubernetes.io/legacy-token-last-used"
+#define HASH_SOURCE_BYTES (8u << 20)
+
+bool hash_equal(const struct hash *a, const struct hash *b)
+{
+	return memcmp(a->byte, b->byte, sizeof(a->byte)) == 0;
+}
+
+bool hash_is_zero(const struct hash *hash)
+{
+	static const struct hash zero;
+
+	return hash_equal(hash, &zero);
+}
+
+uint64_t rewrite_uid_hash(const char *uid)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	if (!*uid)
+		return 0;
+	for (; *uid; uid++)
+		hash = (hash ^ (unsigned char)*uid) * 0x100000001b3ULL;
+	return hash ? hash : 1;
+}
+
+static struct hash hash_json(const json_t *value)
+{
+	struct buf text = buf_make_secret(HASH_SOURCE_BYTES);
+	uint8_t digest[EVP_MAX_MD_SIZE];
+	unsigned n = 0;
+	struct hash hash;
+
+	kube_json_put_sorted(&text, value);
+	CHECK(EVP_Digest(text.data ? text.data : "", text.len, digest, &n, EVP_sha256(), NULL));
+	memcpy(hash.byte, digest, sizeof(hash.byte));
+	buf_free(&text);
+	return hash;
+}
+
+static void hash_to_text(const struct hash *hash, char text[33])
+{
+	for (size_t i = 0; i < sizeof(hash->byte); i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", hash->byte[i]);
+}
+
+static struct hash hash_from_text(const char *text)
+{
+	struct hash hash = { { 0 } };
+
+	if (strlen(text) != 2 * sizeof(hash.byte))
+		return hash;
+	for (size_t i = 0; i < sizeof(hash.byte); i++)
+		if (sscanf(text + 2 * i, "%2hhx", &hash.byte[i]) != 1)
+			return (struct hash){ { 0 } };
+	return hash;
+}
+
+static bool is_shell(enum kind kind, const json_t *object)
+{
+	return kind == KIND_SECRET && strcmp(kube_json_text(object, "type"), KIND_TOKEN_TYPE) == 0;
+}
+
+/* A label or annotation that does not travel: our own marks, the account's uid of a token (L84). */
+static bool mark_stays_behind(const char *key, bool shell)
+{
+	return strncmp(key, REWRITE_PREFIX, strlen(REWRITE_PREFIX)) == 0 ||
+	       (shell && (strcmp(key, ACCOUNT_UID) == 0 || strcmp(key, LAST_APPLIED) == 0));
+}
+
+/* A copy of metadata.labels or .annotations without what stays behind; for hashing also without
+ * what others change by themselves (H11, M14). NULL when nothing is left. */
+static json_t *take_marks(const json_t *metadata, const char *which, bool shell, bool hashing)
+{
+	json_t *from = json_object_get(metadata, which), *value, *marks = NULL;
+	const char *key;
+
+	if (!json_is_object(from))
+		return NULL;
+	json_object_foreach(from, key, value)
+	{
+		if (mark_stays_behind(key, shell) ||
+		    (hashing &&
+			(strcmp(key, LAST_APPLIED) == 0 || strcmp(key, TOKEN_LAST_USED) == 0)))
+			continue;
+		if (!marks)
+			marks = json_object();
+		json_object_set(marks, key, value);
+	}
+	return marks;
+}
+
+static bool member_stays_behind(enum kind kind, const char *key, bool shell)
+{
+	if (strcmp(key, "metadata") == 0 || strcmp(key, "status") == 0)
+		return true;
+	if (kind == KIND_NAMESPACE)
+		return strcmp(key, "spec") == 0;
+	return shell && (strcmp(key, "data") == 0 || strcmp(key, "stringData") == 0);
+}
+
+/* The copy without status, label and annotations of ours: what is hashed and what is sent. */
+static json_t *take_body(enum kind kind, const json_t *object, bool hashing)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	json_t *body = json_object(), *kept = json_object(), *value, *marks;
+	bool shell = is_shell(kind, object);
+	const char *key;
+
+	json_object_set_new(body, "metadata", kept);
+	for (unsigned i = 0; i < 2; i++) {
+		static const char *const names[] = { "name", "namespace" };
+
+		value = json_object_get(metadata, names[i]);
+		if (value)
+			json_object_set(kept, names[i], value);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		static const char *const names[] = { "labels", "annotations" };
+
+		marks = take_marks(metadata, names[i], shell, hashing);
+		if (marks)
+			json_object_set_new(kept, names[i], marks);
+	}
+	/* json_object_foreach wants a writable object and does not write. */
+	json_object_foreach((json_t *)object, key, value)
+	    /* Items of a list carry neither apiVersion nor kind: both are put in by us. */
+	    if (!member_stays_behind(kind, key, shell) && strcmp(key, "apiVersion") != 0 &&
+		strcmp(key, "kind") != 0) json_object_set(body, key, value);
+	return body;
+}
+
+/* The first owner that is mirrored, too (H13); others are stripped. */
+static void read_owner(enum kind kind, const json_t *metadata, struct rewrite_facts *out)
+{
+	json_t *owners = json_object_get(metadata, "ownerReferences"), *owner;
+	size_t i;
+
+	if (!kind_row(kind)->map_owners)
+		return;
+	json_array_foreach(owners, i, owner)
+	{
+		enum kind of = kind_by_name(
+		    kube_json_text(owner, "apiVersion"), kube_json_text(owner, "kind"));
+
+		if (of == KIND_COUNT || kind_row(of)->place == KIND_NOWHERE)
+			continue;
+		out->owner_kind = of;
+		out->owner_name = kube_json_text(owner, "name");
+		out->owner_controls = json_is_true(json_object_get(owner, "controller"));
+		return;
+	}
+}
+
+static void read_copy_marks(const json_t *metadata, struct rewrite_facts *out)
+{
+	json_t *annotations = json_object_get(metadata, "annotations");
+	json_t *owners = json_object_get(metadata, "ownerReferences");
+
+	out->is_copy =
+	    kube_json_text(json_object_get(metadata, "labels"), REWRITE_LABEL)[0] != '\0';
+	out->mark = hash_from_text(kube_json_text(annotations, REWRITE_PREFIX "content-hash"));
+	str_to_u64(
+	    str_of(kube_json_text(annotations, REWRITE_PREFIX "source-rv")), &out->source_version);
+	str_to_u64(
+	    str_of(kube_json_text(annotations, REWRITE_PREFIX "source-term")), &out->source_term);
+	out->owner_uid = rewrite_uid_hash(kube_json_text(json_array_get(owners, 0), "uid"));
+}
+
+/* A uid goes into preconditions and bodies: letters, digits and dashes, no more than 36. */
+static bool uid_is_plain(const char *uid)
+{
+	size_t n = strspn(uid, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+
+	return n > 0 && n <= 36 && uid[n] == '\0';
+}
+
+int rewrite_read(enum kind kind, const json_t *object, struct rewrite_facts *out, struct err *err)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const json_t *status = json_object_get(object, "status");
+	json_t *body;
+
+	*out = (struct rewrite_facts){ .owner_kind = KIND_COUNT, .owner_name = "" };
+	out->name = kube_json_text(metadata, "name");
+	out->namespace = kube_json_text(metadata, "namespace");
+	out->uid = kube_json_text(metadata, "uid");
+	if (!*out->name || strlen(out->name) > 253 || strlen(out->namespace) > 63 ||
+	    !uid_is_plain(out->uid) ||
+	    !str_to_u64(str_of(kube_json_text(metadata, "resourceVersion")), &out->version))
+		return err_set(
+		    err, "%s without a usable name, uid or resourceVersion", kind_row(kind)->kind);
+	if ((kind_row(kind)->place == KIND_NOWHERE) != (*out->namespace == '\0'))
+		return err_set(
+		    err, "%s %s is in no place for its kind", kind_row(kind)->kind, out->name);
+	out->terminating = json_object_get(metadata, "deletionTimestamp") != NULL;
+	out->chosen = strcmp(kube_json_text(json_object_get(metadata, "labels"), KIND_OWNER_LABEL),
+			  KIND_OWNER_VALUE) == 0;
+	out->shell = is_shell(kind, object);
+	(void)kube_time_parse(kube_json_text(metadata, "creationTimestamp"), &out->created_us);
+	read_copy_marks(metadata, out);
+	read_owner(kind, metadata, out);
+	if (out->shell) {
+		out->owner_kind = KIND_SERVICE_ACCOUNT;
+		out->owner_name =
+		    kube_json_text(json_object_get(metadata, "annotations"), ACCOUNT_NAME);
+	}
+	body = take_body(kind, object, true);
+	out->body = hash_json(body);
+	json_decref(body);
+	if (status && kind_row(kind)->status)
+		out->status = hash_json(status);
+	return 0;
+}
+
+/* Label and annotations of a copy (interfaces (e)). */
+static void put_marks(json_t *metadata, const struct rewrite_facts *facts, uint64_t term)
+{
+	json_t *labels = json_object_get(metadata, "labels");
+	json_t *annotations = json_object_get(metadata, "annotations");
+	char text[40];
+
+	if (!labels)
+		json_object_set_new(metadata, "labels", labels = json_object());
+	if (!annotations)
+		json_object_set_new(metadata, "annotations", annotations = json_object());
+	json_object_set_new(labels, REWRITE_LABEL, json_string(REWRITE_ORIGIN));
+	(void)snprintf(text, sizeof(text), "%" PRIu64, facts->version);
+	json_object_set_new(annotations, REWRITE_PREFIX "source-rv", json_string(text));
+	(void)snprintf(text, sizeof(text), "%" PRIu64, term);
+	json_object_set_new(annotations, REWRITE_PREFIX "source-term", json_string(text));
+	hash_to_text(&facts->body, text);
+	json_object_set_new(annotations, REWRITE_PREFIX "content-hash", json_string(text));
+}
+
+int rewrite_copy(enum kind kind, const json_t *object, const struct rewrite_facts *facts,
+    uint64_t term, struct buf *out, struct rewrite_copy *copy)
+{
+	const struct kind_row *row = kind_row(kind);
+	json_t *body = take_body(kind, object, false);
+	const json_t *status = json_object_get(object, "status");
+	char version[96];
+
+	(void)snprintf(
+	    version, sizeof(version), "%s%s%s", row->group, *row->group ? "/" : "", row->version);
+	put_marks(json_object_get(body, "metadata"), facts, term);
+	json_object_set_new(body, "apiVersion", json_string(version));
+	json_object_set_new(body, "kind", json_string(row->kind));
+	kube_json_put(out, body);
+	json_decref(body);
+	if (out->failed || out->len == 0)
+		return -1;
+	copy->status_at = out->len - 1;
+	out->data[--out->len] = '\0';
+	/* A terminating object's status is not copied (L71). */
+	if (status && row->status && !facts->terminating) {
+		buf_puts(out, ",\"status\":");
+		kube_json_put(out, status);
+	}
+	buf_puts(out, "}");
+	return out->failed ? -1 : 0;
+}
+
+void rewrite_finish(
+    struct buf *out, struct str text, struct rewrite_copy copy, const struct rewrite_target *target)
+{
+	static const char head[] = "{\"metadata\":{";
+	const size_t skip = sizeof(head) - 1;
+
+	CHECK(text.n > skip && memcmp(text.p, head, skip) == 0 && copy.status_at < text.n);
+	buf_append(out, text.p, skip);
+	if (target->version)
+		buf_printf(out, "\"resourceVersion\":\"%" PRIu64 "\",\"uid\":\"%s\",",
+		    target->version, target->uid);
+	if (target->owner_uid) {
+		const struct kind_row *owner = kind_row(target->owner_kind);
+
+		/* blockOwnerDeletion is dropped (H13). */
+		buf_printf(out, "\"ownerReferences\":[{\"apiVersion\":\"%s%s%s\",\"kind\":\"%s\",",
+		    owner->group, *owner->group ? "/" : "", owner->version, owner->kind);
+		buf_puts(out, "\"name\":");
+		buf_json_string(out, str_of(target->owner_name));
+		buf_printf(out, ",\"uid\":\"%s\"%s}],", target->owner_uid,
+		    target->owner_controls ? ",\"controller\":true" : "");
+	}
+	if (target->with_status) {
+		buf_append(out, text.p + skip, text.n - skip);
+		return;
+	}
+	buf_append(out, text.p + skip, copy.status_at - skip);
+	buf_puts(out, "}");
+}

@@ -1,0 +1,346 @@
+/*
+ * What feeds report, into items (see engine.h). Pure: no I/O, no clock. Called by source.c and
+ * copies.c with facts that are already bounded; a stale or repeated event changes nothing.
+ */
+#include <string.h>
+
+#include "syncer/judge.h"
+
+/* The account of a token or the owner reference's object, as an item, seen already or not. */
+static void link_owner(struct engine *engine, struct item *item, const struct rewrite_facts *facts)
+{
+	struct item *owner = NULL;
+
+	if (*facts->owner_name && facts->owner_kind != KIND_COUNT)
+		owner = store_add(
+		    &engine->store, facts->owner_kind, facts->namespace, facts->owner_name);
+	if (owner == item)
+		owner = NULL;
+	if (owner)
+		owner->has_dependents = true;
+	item->owner = owner;
+	item->owner_controls = facts->owner_controls;
+}
+
+/* H10: an older version of the same object, in a list that is consistent. */
+static bool went_back(
+    const struct engine *engine, const struct item *item, const struct rewrite_facts *facts)
+{
+	return item->source_version > facts->version && engine->verified &&
+	       item->source_uid == rewrite_uid_hash(facts->uid);
+}
+
+struct item *engine_source_seen(struct engine *engine, enum kind kind,
+    const struct rewrite_facts *facts, bool live, uint32_t pass, int64_t now_ns)
+{
+	struct item *item = store_add(&engine->store, kind, facts->namespace, facts->name);
+	enum source_state before;
+	bool changed;
+
+	if (!item)
+		return NULL;
+	if (facts->version < item->source_version && live)
+		return NULL; /* stale or reordered */
+	if (!live && went_back(engine, item, facts))
+		engine_source_regressed(engine);
+	before = item->source;
+	changed = before != SOURCE_PRESENT || !hash_equal(&item->source_body, &facts->body) ||
+		  !hash_equal(&item->source_status, &facts->status);
+	item->source_version = facts->version;
+	item->source_uid = rewrite_uid_hash(facts->uid);
+	item->source_body = facts->body;
+	item->source_status = facts->status;
+	item->created_us = facts->created_us;
+	item->terminating = facts->terminating;
+	item->shell = facts->shell;
+	item->source_pass = pass;
+	item->proofs = 0;
+	item->braked = false;
+	link_owner(engine, item, facts);
+	store_set_source(&engine->store, item, SOURCE_PRESENT);
+	if (changed) {
+		item->attempts = 0;
+		item->retry_ns = 0;
+		item->refused = false;
+		store_release(&engine->store, item);
+	}
+	if (live)
+		engine_make_live(engine, item);
+	engine_settle(engine, item, now_ns);
+	if (before != SOURCE_PRESENT)
+		engine_spread(engine, item, now_ns);
+	return (item->state == ITEM_PENDING || item->busy) && !item->held ? item : NULL;
+}
+
+void engine_source_gone(struct engine *engine, enum kind kind, const char *namespace,
+    const char *name, uint64_t version, int64_t now_ns)
+{
+	struct item *item = store_find(&engine->store, kind, namespace, name);
+
+	if (!item || version < item->source_version)
+		return;
+	item->source_version = version;
+	if (item->source == SOURCE_ABSENT)
+		return;
+	store_set_source(&engine->store, item, SOURCE_ABSENT);
+	item->proofs = 0;
+	item->retry_ns = 0;
+	item->attempts = 0;
+	item->refused = false;
+	engine_make_live(engine, item);
+	store_release(&engine->store, item);
+	if (item->copy == COPY_PRESENT)
+		item->braked =
+		    !brake_observed(&engine->brakes[kind], engine->store.count_copy[kind], now_ns);
+	engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+}
+
+/* Calls visit for each item of the kind: in one space, or in all. */
+typedef void visit_fn(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count);
+
+static uint32_t visit_kind(struct engine *engine, enum kind kind, struct space *only,
+    visit_fn *visit, uint32_t pass, int64_t now_ns)
+{
+	struct space *space = only;
+	struct item *next;
+	uint32_t count = 0;
+
+	for (size_t at = 0;
+	     only ? at++ == 0 : (space = map_next(&engine->store.spaces, &at)) != NULL;)
+		for (struct item *item = space->items; item; item = next) {
+			next = item->space_next;
+			if (item->kind == kind)
+				visit(engine, item, pass, now_ns, &count);
+		}
+	return count;
+}
+
+static void count_copy(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
+{
+	(void)engine;
+	(void)pass;
+	(void)now_ns;
+	*count += item->copy == COPY_PRESENT;
+}
+
+static bool is_missing(const struct item *item, uint32_t pass)
+{
+	return item->source_pass != pass &&
+	       (item->source == SOURCE_PRESENT || item->source == SOURCE_UNKNOWN);
+}
+
+static void count_missing(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
+{
+	(void)engine;
+	(void)now_ns;
+	*count += is_missing(item, pass) && item->copy == COPY_PRESENT;
+}
+
+static void mark_missing(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
+{
+	(void)count;
+	if (!is_missing(item, pass))
+		return;
+	store_set_source(&engine->store, item, SOURCE_ABSENT);
+	store_release(&engine->store, item);
+	item->proofs = 0;
+	engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+}
+
+static void mark_missing_and_hold(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
+{
+	if (is_missing(item, pass))
+		item->braked = item->copy == COPY_PRESENT;
+	mark_missing(engine, item, pass, now_ns, count);
+}
+
+void engine_source_listed(
+    struct engine *engine, enum kind kind, struct space *space, uint32_t pass, int64_t now_ns)
+{
+	uint32_t copies = visit_kind(engine, kind, space, count_copy, pass, now_ns);
+	uint32_t absent = visit_kind(engine, kind, space, count_missing, pass, now_ns);
+	bool passes = brake_absent(kind == KIND_NAMESPACE, absent, copies);
+
+	(void)visit_kind(
+	    engine, kind, space, passes ? mark_missing : mark_missing_and_hold, pass, now_ns);
+}
+
+void engine_source_regressed(struct engine *engine)
+{
+	if (engine->regressed)
+		return;
+	engine->regressed = true;
+	engine->note(engine->note_arg, ENGINE_REGRESSED, NULL);
+}
+
+void engine_source_replaced(struct engine *engine, int64_t now_ns)
+{
+	struct item *item;
+
+	engine->regressed = false;
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
+		store_set_source(&engine->store, item, SOURCE_UNKNOWN);
+		store_release(&engine->store, item);
+		item->source_version = item->source_uid = 0;
+		item->braked = false;
+		item->proofs = 0;
+	}
+	engine_rejudge(engine, now_ns);
+}
+
+void engine_source_space_gone(struct engine *engine, struct space *space, int64_t now_ns)
+{
+	struct item *next;
+
+	for (struct item *item = space->items; item; item = next) {
+		next = item->space_next;
+		if (!kind_row(item->kind)->each)
+			continue;
+		store_set_source(&engine->store, item, SOURCE_ABSENT);
+		store_release(&engine->store, item);
+		engine_settle(engine, item, now_ns);
+	}
+}
+
+void engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
+    uint32_t pass, int64_t now_ns)
+{
+	struct item *item = store_add(&engine->store, kind, facts->namespace, facts->name);
+	bool moved;
+
+	if (!item)
+		return;
+	item->copy_pass = pass;
+	/* Our own write's answer was quicker. An older version of the same object is stale. */
+	if (item->copy == COPY_PRESENT && facts->version <= item->copy_version &&
+	    strcmp(item->copy_uid, facts->uid) == 0)
+		return;
+	moved = item->copy != COPY_PRESENT || strcmp(item->copy_uid, facts->uid) != 0 ||
+		item->copy_terminating != facts->terminating;
+	engine_take_copy(engine, item, facts);
+	if (moved)
+		engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+}
+
+static void lose_copy(struct engine *engine, struct item *item, int64_t now_ns)
+{
+	store_set_copy(&engine->store, item, COPY_NONE);
+	item->copy_terminating = false;
+	item->copy_uid[0] = '\0';
+	engine_spread(engine, item, now_ns);
+	engine_settle(engine, item, now_ns);
+}
+
+void engine_copy_gone(struct engine *engine, enum kind kind, const char *namespace,
+    const char *name, uint64_t version, int64_t now_ns)
+{
+	struct item *item = store_find(&engine->store, kind, namespace, name);
+
+	if (item && item->copy != COPY_NONE && version >= item->copy_version)
+		lose_copy(engine, item, now_ns);
+}
+
+static void mark_copy_missing(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
+{
+	(void)count;
+	if (item->copy == COPY_PRESENT && item->copy_pass != pass && !item->busy)
+		lose_copy(engine, item, now_ns);
+	else
+		engine_settle(engine, item, now_ns);
+}
+
+void engine_copies_listed(
+    struct engine *engine, enum kind kind, struct space *space, uint32_t pass, int64_t now_ns)
+{
+	if (space)
+		space->copies_synced |= 1u << kind;
+	else
+		engine->copies_synced |= 1u << kind;
+	(void)visit_kind(engine, kind, space, mark_copy_missing, pass, now_ns);
+	/* Those who wait for an owner of this kind. */
+	if (!space)
+		engine_rejudge(engine, now_ns);
+}
+
+void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns)
+{
+	struct item *next;
+
+	space->copies_synced = 0;
+	for (struct item *item = space->items; item; item = next) {
+		next = item->space_next;
+		if (!kind_row(item->kind)->each)
+			continue;
+		store_set_copy(&engine->store, item, COPY_NONE);
+		engine_settle(engine, item, now_ns);
+	}
+}
+
+/* FNV-1a over the key; the sum of all is independent of their order. */
+static uint64_t key_hash(const struct item *item)
+{
+	return rewrite_uid_hash(item->key);
+}
+
+uint64_t engine_held_hash(const struct engine *engine)
+{
+	struct item *item;
+	uint64_t sum = 0;
+
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));)
+		if (item->state == ITEM_HELD)
+			sum += key_hash(item);
+	return sum;
+}
+
+bool engine_release_held(struct engine *engine, uint64_t hash, int64_t now_ns)
+{
+	struct item *item;
+
+	if (!hash || engine_held_hash(engine) != hash)
+		return false;
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));)
+		if (item->state == ITEM_HELD)
+			item->braked = false;
+	engine_rejudge(engine, now_ns);
+	return true;
+}
+
+int64_t engine_oldest_ns(const struct engine *engine, int64_t now_ns)
+{
+	struct item *item;
+	int64_t oldest_ns = now_ns;
+
+	if (engine->store.count[ITEM_PENDING] == 0)
+		return 0;
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));)
+		if (item->state == ITEM_PENDING && item->since_ns && item->since_ns < oldest_ns)
+			oldest_ns = item->since_ns;
+	return now_ns - oldest_ns;
+}
+
+bool engine_is_pristine(const struct engine *engine)
+{
+	struct item *item;
+
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
+		bool as_answered = hash_equal(&item->copy_mark, &item->wrote_body) &&
+				   hash_equal(&item->copy_body, &item->answer_body);
+
+		if (item->copy == COPY_FOREIGN)
+			return false;
+		if (item->copy == COPY_PRESENT && !item->shell && !as_answered &&
+		    !hash_equal(&item->copy_mark, &item->copy_body))
+			return false;
+	}
+	return true;
+}

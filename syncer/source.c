@@ -1,0 +1,183 @@
+/*
+ * What the peer's objects mean to the engine, and whether the peer is who it should be. Reads
+ * only. Called by the feeds of the source's side.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "kube/json.h"
+#include "syncer/syncer.h"
+
+#define VERIFY_RETRY_NS (1 * BASE_NS_PER_S)
+#define VERIFY_WRONG_NS (30 * BASE_NS_PER_S)
+
+/* Everything in the controller's namespace stays out but Projects (decision 3). */
+static bool is_excluded(
+    const struct feed *feed, const json_t *object, const struct rewrite_facts *facts)
+{
+	const char *controller = feed->syncer->engine.controller_namespace;
+
+	if (kind_excludes(feed->kind, facts->name))
+		return true;
+	if (feed->kind == KIND_NAMESPACE)
+		return strcmp(facts->name, controller) == 0;
+	if (kind_row(feed->kind)->place == KIND_MIRRORED &&
+	    strcmp(facts->namespace, controller) == 0)
+		return true;
+	return feed->kind == KIND_SECRET && kind_excludes_secret(kube_json_text(object, "type"));
+}
+
+int source_hold(struct syncer *syncer, struct item *item, const json_t *object,
+    const struct rewrite_facts *facts, bool always)
+{
+	struct buf text = buf_make_secret(REWRITE_MAX_BODY);
+	struct rewrite_copy copy;
+	int rc = -1;
+
+	if (rewrite_copy((enum kind)item->kind, object, facts, syncer->engine.term, &text, &copy) ==
+		0 &&
+	    store_hold(&syncer->engine.store, item, buf_str(&text), copy, always))
+		rc = 0;
+	buf_free(&text);
+	return rc;
+}
+
+void source_object(struct feed *feed, enum kube_watch_event event, const json_t *object)
+{
+	struct syncer *syncer = feed->syncer;
+	int64_t now_ns = base_clock_boot_ns();
+	struct rewrite_facts facts;
+	struct item *item;
+	struct err err;
+
+	if (rewrite_read(feed->kind, object, &facts, &err) < 0) {
+		log_warn("the source sent an object that cannot be mirrored: %s", err.text);
+		(void)str_copy(feed->fault, sizeof(feed->fault), str_of(err.text));
+		feed->counts = feed->bad_object = true; /* until the next whole list */
+		feeds_tally(syncer);
+		return;
+	}
+	if (is_excluded(feed, object, &facts))
+		return;
+	if (event == KUBE_WATCH_DELETED) {
+		engine_source_gone(&syncer->engine, feed->kind, facts.namespace, facts.name,
+		    facts.version, now_ns);
+		return;
+	}
+	item = engine_source_seen(
+	    &syncer->engine, feed->kind, &facts, event != KUBE_WATCH_LISTED, feed->pass, now_ns);
+	if (item)
+		(void)source_hold(syncer, item, object, &facts, false);
+}
+
+void source_listed(struct feed *feed, uint64_t version)
+{
+	if (version < feed->version)
+		engine_source_regressed(&feed->syncer->engine); /* H10 */
+	else
+		feed->version = version;
+	feed->sweep = SWEEP_DUE;
+	source_verify(feed->syncer);
+}
+
+static void start_proving(struct feed *feed, void *arg)
+{
+	(void)arg;
+	if (feed->sweep == SWEEP_DUE)
+		feed->sweep = SWEEP_PROVING;
+}
+
+static void sweep(struct feed *feed, void *arg)
+{
+	bool *more = arg;
+
+	if (feed->sweep == SWEEP_PROVING) {
+		engine_source_listed(&feed->syncer->engine, feed->kind, feed->space, feed->pass,
+		    base_clock_boot_ns());
+		feed->sweep = SWEEP_DONE;
+		feed->synced = true;
+	}
+	*more = *more || feed->sweep == SWEEP_DUE;
+}
+
+static void back_to_due(struct feed *feed, void *arg)
+{
+	(void)arg;
+	if (feed->sweep == SWEEP_PROVING)
+		feed->sweep = SWEEP_DUE;
+}
+
+static void verified(struct syncer *syncer)
+{
+	bool more = false;
+
+	if (!syncer->engine.verified)
+		log_info("the source is the one that was granted (%s)", syncer->source_uid);
+	syncer->engine.verified = true;
+	syncer->wrong_source = false;
+	feeds_visit(syncer, SIDE_SOURCE, sweep, &more);
+	feeds_tally(syncer);
+	syncer_advance_soon(syncer);
+	if (more)
+		source_verify(syncer);
+	writes_pump(syncer);
+}
+
+static void on_identity(void *arg, const struct kube_answer *answer)
+{
+	struct syncer *syncer = arg;
+	json_t *object = NULL;
+	const char *uid = "";
+	int64_t wait_ns = VERIFY_RETRY_NS;
+
+	syncer->verify_id = 0;
+	if (answer->class == KUBE_OK) {
+		object = kube_json_parse(answer->body, NULL);
+		uid = kube_json_text(json_object_get(object, "metadata"), "uid");
+	}
+	if (*uid && strcmp(uid, syncer->source_uid) == 0) {
+		json_decref(object);
+		verified(syncer);
+		return;
+	}
+	feeds_visit(syncer, SIDE_SOURCE, back_to_due, NULL);
+	if (*uid) {
+		if (!syncer->wrong_source)
+			log_error("the peer's kube-system has uid %.36s, granted was %s: "
+				  "nothing is written",
+			    uid, syncer->source_uid);
+		syncer->wrong_source = true;
+		syncer->engine.verified = false;
+		wait_ns = VERIFY_WRONG_NS;
+	}
+	json_decref(object);
+	loop_timer_set(syncer->loop, &syncer->verify, base_clock_boot_ns() + wait_ns);
+	report_touch(syncer);
+}
+
+static void on_verify(void *arg, int64_t now_ns)
+{
+	(void)now_ns;
+	source_verify(arg);
+}
+
+void source_open(struct syncer *syncer)
+{
+	syncer->verify.fire = on_verify;
+	syncer->verify.arg = syncer;
+}
+
+void source_verify(struct syncer *syncer)
+{
+	struct kube_ask ask = { .target = CREDENTIAL_PEER_SYNCER,
+		.verb = KUBE_GET,
+		.path = "/api/v1/namespaces/kube-system",
+		.deadline_ms = SYNCER_REQUEST_MS };
+
+	if (syncer->verify_id || syncer->engine.draining || !syncer->has_grant)
+		return;
+	loop_timer_cancel(syncer->loop, &syncer->verify);
+	feeds_visit(syncer, SIDE_SOURCE, start_proving, NULL);
+	syncer->verify_id = kube_client_ask(syncer->client, &ask, on_identity, syncer);
+}

@@ -1,0 +1,237 @@
+/*
+ * Items and spaces (see the header). Memory and counts only; decisions are the engine's.
+ */
+#include "syncer/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+#define KEY_MAX (1 + 63 + 1 + 253 + 1)
+
+static struct str key_of(const void *value)
+{
+	return str_of(((const struct item *)value)->key);
+}
+
+static struct str space_name_of(const void *value)
+{
+	return str_of(((const struct space *)value)->name);
+}
+
+void store_open(struct store *store)
+{
+	*store = (struct store){ .items = map_make(key_of), .spaces = map_make(space_name_of) };
+}
+
+static void item_free(struct store *store, struct item *item)
+{
+	store_release(store, item);
+	free(item->why);
+	free(item);
+}
+
+void store_close(struct store *store)
+{
+	void *value;
+
+	for (size_t at = 0; (value = map_next(&store->items, &at));)
+		item_free(store, value);
+	for (size_t at = 0; (value = map_next(&store->spaces, &at));)
+		free(value);
+	map_free(&store->items);
+	map_free(&store->spaces);
+}
+
+/* Kind and names as one key; 0 when a name is too long. Slashes in it: no valid name has one. */
+static size_t key_make(char key[KEY_MAX], enum kind kind, const char *namespace, const char *name)
+{
+	int n = snprintf(key, KEY_MAX, "%c%s/%s", 'A' + (int)kind, namespace, name);
+
+	if (n < 0 || n >= KEY_MAX || strchr(namespace, '/') || strchr(name, '/'))
+		return 0;
+	return (size_t)n;
+}
+
+struct item *store_find(
+    const struct store *store, enum kind kind, const char *namespace, const char *name)
+{
+	char key[KEY_MAX];
+	size_t n = key_make(key, kind, namespace, name);
+
+	return n ? map_get(&store->items, (struct str){ key, n }) : NULL;
+}
+
+struct space *store_space(struct store *store, const char *name)
+{
+	struct space *space = map_get(&store->spaces, str_of(name));
+
+	if (space)
+		return space;
+	space = calloc(1, sizeof(*space));
+	if (!space || !str_copy(space->name, sizeof(space->name), str_of(name)) ||
+	    !map_add(&store->spaces, space)) {
+		free(space);
+		return NULL;
+	}
+	return space;
+}
+
+static void space_add(struct space *space, struct item *item)
+{
+	item->space = space;
+	item->space_next = space->items;
+	if (space->items)
+		space->items->space_previous = item;
+	space->items = item;
+}
+
+struct item *store_add(struct store *store, enum kind kind, const char *namespace, const char *name)
+{
+	struct item *item = store_find(store, kind, namespace, name);
+	struct space *space;
+	char key[KEY_MAX];
+	size_t n;
+
+	if (item)
+		return item;
+	n = key_make(key, kind, namespace, name);
+	space = n ? store_space(store, namespace) : NULL;
+	item = space ? calloc(1, sizeof(*item) + n + 1) : NULL;
+	if (!item)
+		return NULL;
+	item->kind = (uint8_t)kind;
+	memcpy(item->key, key, n + 1);
+	item->name_at = (uint16_t)(strlen(namespace) + 2);
+	if (!map_add(&store->items, item)) {
+		free(item);
+		return NULL;
+	}
+	space_add(space, item);
+	store->count[ITEM_IDLE]++;
+	/* A Namespace is where the items of another space live. */
+	if (kind == KIND_NAMESPACE && (space = store_space(store, name)))
+		space->self = item;
+	return item;
+}
+
+void store_drop(struct store *store, struct item *item)
+{
+	struct space *inside;
+
+	CHECK(item->queue == QUEUE_NOT && !item->busy && !item->has_dependents);
+	store_set_source(store, item, SOURCE_UNKNOWN);
+	store_set_copy(store, item, COPY_NONE);
+	store_set_state(store, item, ITEM_IDLE);
+	store->count[ITEM_IDLE]--;
+	if (item->kind == KIND_NAMESPACE && (inside = store_space(store, item_name(item))))
+		inside->self = NULL;
+	if (item->space_previous)
+		item->space_previous->space_next = item->space_next;
+	else
+		item->space->items = item->space_next;
+	if (item->space_next)
+		item->space_next->space_previous = item->space_previous;
+	CHECK(map_remove(&store->items, key_of(item)) == item);
+	item_free(store, item);
+}
+
+void store_set_source(struct store *store, struct item *item, enum source_state state)
+{
+	store->count_source[item->kind] += (state == SOURCE_PRESENT);
+	store->count_source[item->kind] -= (item->source == SOURCE_PRESENT);
+	item->source = (uint8_t)state;
+}
+
+static bool copy_counts(unsigned state)
+{
+	return state == COPY_PRESENT || state == COPY_UNSURE;
+}
+
+void store_set_copy(struct store *store, struct item *item, enum copy_state state)
+{
+	store->count_copy[item->kind] += copy_counts(state);
+	store->count_copy[item->kind] -= copy_counts(item->copy);
+	item->copy = (uint8_t)state;
+}
+
+void store_set_state(struct store *store, struct item *item, enum item_state state)
+{
+	store->count_pending[item->kind] += (state == ITEM_PENDING);
+	store->count_pending[item->kind] -= (item->state == ITEM_PENDING);
+	store->count[item->state]--;
+	store->count[state]++;
+	item->state = (uint8_t)state;
+}
+
+bool store_hold(
+    struct store *store, struct item *item, struct str text, struct rewrite_copy copy, bool always)
+{
+	struct held *held;
+
+	store_release(store, item);
+	if (!always && store->held_bytes + text.n > STORE_MAX_HELD)
+		return false;
+	held = malloc(sizeof(*held) + text.n + 1);
+	if (!held)
+		return false;
+	held->copy = copy;
+	held->n = text.n;
+	memcpy(held->text, text.p, text.n);
+	held->text[text.n] = '\0';
+	item->held = held;
+	store->held_bytes += text.n;
+	return true;
+}
+
+void store_release(struct store *store, struct item *item)
+{
+	if (!item->held)
+		return;
+	store->held_bytes -= item->held->n;
+	explicit_bzero(item->held->text, item->held->n);
+	free(item->held);
+	item->held = NULL;
+}
+
+void store_say(struct item *item, const char *why)
+{
+	free(item->why);
+	item->why = why ? strdup(why) : NULL;
+}
+
+const char *item_name(const struct item *item)
+{
+	return item->key + item->name_at;
+}
+
+const char *item_namespace(const struct item *item)
+{
+	return item->space->name;
+}
+
+void item_list_push(struct item_list *list, struct item *item)
+{
+	item->next = NULL;
+	item->previous = list->last;
+	if (list->last)
+		list->last->next = item;
+	else
+		list->first = item;
+	list->last = item;
+}
+
+void item_list_cut(struct item_list *list, struct item *item)
+{
+	if (item->previous)
+		item->previous->next = item->next;
+	else
+		list->first = item->next;
+	if (item->next)
+		item->next->previous = item->previous;
+	else
+		list->last = item->previous;
+	item->next = item->previous = NULL;
+}

@@ -1,0 +1,144 @@
+/*
+ * The syncer: keeps a copy of the Active's objects on our own hub while this hub stands by. It
+ * reads the peer with one credential and writes the own hub with another; it decides nothing about
+ * leadership and writes only while the elector grants it (H9).
+ *
+ *	main.c     opens, locks, runs
+ *	messages.c one handler per message
+ *	kinds, store, rewrite, brake, judge, seen, engine   pure: what is known and what is to be
+ *done feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
+ *	writes.c   carries the engine's orders out
+ *	report.c   what elector, monitor and people hear; drain.c: the last words (H3)
+ *
+ * Errors of servers are typed and retried for ever; no function here fails for a reason that a
+ * caller could do something about. All of it runs in one thread, all times are boot times.
+ */
+#ifndef SYNCER_SYNCER_H
+#define SYNCER_SYNCER_H
+
+#include "ipc/role.h"
+#include "kube/client.h"
+#include "kube/watch.h"
+#include "syncer/engine.h"
+
+enum side { SIDE_SOURCE, SIDE_COPIES, SIDE_COUNT };
+/* A list is complete; the source still has to prove who it is before absence counts (G6). */
+enum sweep { SWEEP_DONE, SWEEP_DUE, SWEEP_PROVING };
+
+/* One running list-and-watch: a kind on one side, in one namespace or in all. */
+struct feed {
+	struct syncer *syncer;
+	enum side side;
+	enum kind kind;
+	struct space *space; /* NULL: all namespaces */
+	struct kube_watch *watch;
+	struct loop_timer timer; /* the next try after a missing kind or right */
+	uint32_t pass;           /* number of its present list */
+	uint64_t version;        /* of its last list (H10) */
+	int64_t started_ns;
+	enum sweep sweep;
+	bool synced;     /* one whole list since its start, or since the grant */
+	bool parked;     /* the kind is missing there (M7) */
+	bool counts;     /* its fault makes the mirror incomplete (C5) */
+	bool bad_object; /* the present list shows one that cannot be mirrored */
+	char fault[256];
+};
+
+#define FEEDS_EACH 2 /* kinds with one feed per mirrored namespace */
+
+struct syncer {
+	struct role_process *process;
+	struct loop *loop;
+	const struct us_config *config;
+	struct kube_client *client;
+	struct engine engine;
+	struct feed feeds[SIDE_COUNT][KIND_COUNT];
+	uint32_t pass; /* numbers lists */
+
+	/* The grant (H9). */
+	char source_uid[37];
+	uint64_t term;  /* as granted; copies bear the engine's: whose data it is */
+	bool mirrors;   /* mirror.set is not none */
+	bool has_grant; /* one was given since the start; granted in the engine: not paused */
+
+	uint64_t verify_id; /* request under way, 0: none */
+	bool wrong_source;  /* the peer is not the granted one; told once */
+	struct loop_timer advance, wake, verify, report, barrier, last_call;
+
+	uint32_t unsynced, failed_kinds; /* feeds that owe a list; kinds with a fault that counts */
+	bool pass_done;                  /* C5 */
+	bool was_complete, was_regressed;
+	int64_t reported_ns;
+	uint64_t blocked_rows[256]; /* what was sent of each row: a hash, 0: free */
+
+	char handover[65];         /* a barrier is asked for, "": none (C13) */
+	uint64_t drain_written;    /* writes before the drain began */
+	int64_t drain_deadline_ns; /* 0: not draining */
+	bool left;                 /* the last words are said */
+};
+
+/* feeds.c */
+void feeds_open(struct syncer *syncer);
+/* Starts and stops feeds as credentials, grant and namespaces demand; from the loop only, never
+ * inside a watch's callback (syncer_advance_soon). */
+void feeds_advance(struct syncer *syncer);
+void syncer_advance_soon(struct syncer *syncer);
+void feed_init(
+    struct feed *feed, struct syncer *syncer, enum side side, enum kind kind, struct space *space);
+void feed_start(struct feed *feed);
+void feed_stop(struct feed *feed);
+/* Every source feed lists again and owes a whole pass. */
+void feeds_relist(struct syncer *syncer);
+void feeds_stop_source(struct syncer *syncer);
+/* Counts unsynced feeds and failed kinds after any of them changed. */
+void feeds_tally(struct syncer *syncer);
+/* Calls visit for each feed of the side, those of namespaces, too. */
+typedef void feed_visit_fn(struct feed *feed, void *arg);
+void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg);
+
+/* source.c */
+void source_open(struct syncer *syncer);
+void source_object(struct feed *feed, enum kube_watch_event event, const json_t *object);
+void source_listed(struct feed *feed, uint64_t version);
+/* Asks the source who it is; then the lists that are complete by now are swept. */
+void source_verify(struct syncer *syncer);
+/* Holds a copy's text at the item. 0, or -1 when it cannot be made or held. */
+int source_hold(struct syncer *syncer, struct item *item, const json_t *object,
+    const struct rewrite_facts *facts, bool always);
+
+/* copies.c */
+void copies_object(struct feed *feed, enum kube_watch_event event, const json_t *object);
+void copies_listed(struct feed *feed);
+
+/* spaces.c */
+void spaces_advance(struct syncer *syncer);
+void spaces_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg);
+/* Our own binding in a namespace was seen or is gone. */
+void spaces_binding(struct syncer *syncer, const char *namespace, bool present);
+uint32_t spaces_unsynced(struct syncer *syncer);
+void spaces_close(struct syncer *syncer);
+
+/* writes.c */
+#define SYNCER_REQUEST_MS 5000 /* of each request; the server is told so, too (H3) */
+/* Starts whatever the engine orders; call it after anything that was reported to the engine. */
+void writes_open(struct syncer *syncer);
+void writes_pump(struct syncer *syncer);
+
+/* report.c */
+void report_open(struct syncer *syncer);
+/* Something may have changed. */
+void report_touch(struct syncer *syncer);
+/* A link is new: its peer knows nothing. */
+void report_all(struct syncer *syncer);
+void report_note(void *arg, enum engine_note note, struct item *item);
+bool report_is_complete(struct syncer *syncer);
+void report_barrier(struct syncer *syncer, struct str handover);
+
+/* drain.c */
+void drain_begin(struct syncer *syncer, int64_t deadline_ns);
+void drain_check(struct syncer *syncer);
+
+/* messages.c: handlers of the process (struct role_ops). */
+extern const struct role_ops syncer_ops;
+
+#endif

@@ -1,0 +1,231 @@
+/*
+ * Carries the engine's orders out: one request per order, conditions attached (H3, I9), and the
+ * answer back into the engine. The only file that writes to the own hub besides spaces.c. Bodies
+ * are handed to the client and not kept here.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "kube/json.h"
+#include "kube/url.h"
+#include "syncer/syncer.h"
+
+struct writing {
+	struct syncer *syncer;
+	struct engine_order order;
+};
+
+static bool reads_source(enum engine_action action)
+{
+	return action == ENGINE_FETCH || action == ENGINE_PROVE;
+}
+
+/* How upstream's metrics name it (kubeslice-ha 3.13). */
+static const char *operation_of(const struct item *item, enum engine_action action)
+{
+	if (action == ENGINE_DELETE || action == ENGINE_PROVE)
+		return "delete";
+	if (action == ENGINE_CREATE || item->created)
+		return "create";
+	return action == ENGINE_UPDATE || action == ENGINE_STATUS ? "update" : "sync";
+}
+
+/* Time from the change to its copy: a new object says itself when it was made, anything else
+ * counts from when we first saw it (L65, 3.10). */
+static void observe_lag(struct syncer *syncer, enum kind kind, const char *operation, bool live,
+    int64_t created_us, int64_t since_ns)
+{
+	int64_t lag_us = (base_clock_boot_ns() - since_ns) / 1000;
+
+	if (live && created_us && strcmp(operation, "create") == 0)
+		lag_us = base_clock_wall_us() - created_us;
+	role_metric(syncer->process, METRIC_SYNC_LAG, kind_row(kind)->kind, operation,
+	    lag_us > 0 ? lag_us : 0);
+}
+
+static void write_succeeded(struct syncer *syncer, const struct engine_order *order,
+    const struct rewrite_facts *facts, bool warned)
+{
+	struct item *item = order->item;
+	const char *operation = operation_of(item, order->action);
+	int64_t since_ns = item->since_ns, created_us = item->created_us;
+	bool live = item->live, done = true;
+	enum kind kind = (enum kind)item->kind;
+	int64_t now_ns = base_clock_boot_ns();
+
+	if (order->action == ENGINE_DELETE)
+		engine_deleted(&syncer->engine, order, now_ns);
+	else
+		done = engine_wrote(&syncer->engine, order, facts, warned, now_ns);
+	log_debug(
+	    "%s %s/%s", engine_action_name(order->action), item_namespace(item), item_name(item));
+	if (done)
+		observe_lag(syncer, kind, operation, live, created_us, since_ns);
+}
+
+static void failed(struct syncer *syncer, const struct engine_order *order, enum kube_class class,
+    const char *why, int64_t retry_after_ms)
+{
+	if (class != KUBE_CONFLICT && class != KUBE_EXISTS && class != KUBE_NOT_FOUND)
+		role_metric(syncer->process, METRIC_SYNC_ERRORS,
+		    kind_row((enum kind)order->item->kind)->kind,
+		    operation_of(order->item, order->action), 1000000);
+	engine_failed(&syncer->engine, order, class, why, retry_after_ms, base_clock_boot_ns());
+}
+
+static void fetched(struct syncer *syncer, const struct engine_order *order, const json_t *object,
+    const struct rewrite_facts *facts)
+{
+	if (source_hold(syncer, order->item, object, facts, true) < 0)
+		failed(syncer, order, KUBE_TOO_LARGE, "the object is larger than 4 MiB", 0);
+	else
+		engine_fetched(&syncer->engine, order, facts, base_clock_boot_ns());
+}
+
+static void succeeded(
+    struct syncer *syncer, const struct engine_order *order, const struct kube_answer *answer)
+{
+	int64_t now_ns = base_clock_boot_ns();
+	struct rewrite_facts facts;
+	struct err err;
+	json_t *object = NULL;
+
+	if (order->action == ENGINE_DELETE) {
+		write_succeeded(syncer, order, NULL, false);
+		return;
+	}
+	object = kube_json_parse(answer->body, &err);
+	if (!object || rewrite_read((enum kind)order->item->kind, object, &facts, &err) < 0)
+		failed(syncer, order, KUBE_BLIND, err.text, 0);
+	else if (order->action == ENGINE_FETCH)
+		fetched(syncer, order, object, &facts);
+	else if (order->action == ENGINE_PROVE)
+		engine_proved(&syncer->engine, order, &facts, now_ns);
+	else if (order->action == ENGINE_INSPECT)
+		engine_inspected(&syncer->engine, order, &facts, now_ns);
+	else
+		write_succeeded(syncer, order, &facts, answer->warning[0] != '\0');
+	json_decref(object);
+}
+
+static void on_answer(void *arg, const struct kube_answer *answer)
+{
+	struct writing *writing = arg;
+	struct syncer *syncer = writing->syncer;
+	struct engine_order order = writing->order;
+
+	free(writing);
+	if (syncer->left)
+		return;
+	if (answer->class == KUBE_OK)
+		succeeded(syncer, &order, answer);
+	else if (answer->class == KUBE_NOT_FOUND && order.action == ENGINE_PROVE)
+		engine_proved(&syncer->engine, &order, NULL, base_clock_boot_ns());
+	else if (answer->class == KUBE_NOT_FOUND && order.action == ENGINE_INSPECT)
+		engine_inspected(&syncer->engine, &order, NULL, base_clock_boot_ns());
+	else
+		failed(syncer, &order, answer->class,
+		    answer->message[0] ? answer->message : kube_class_name(answer->class),
+		    answer->retry_after_ms);
+	writes_pump(syncer);
+}
+
+static void put_body(const struct engine_order *order, struct buf *body)
+{
+	const struct item *item = order->item, *owner = item->owner;
+	struct rewrite_target target = { .with_status = order->action == ENGINE_STATUS,
+		.owner_kind = KIND_COUNT };
+
+	if (order->action == ENGINE_DELETE) {
+		buf_printf(body,
+		    "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"propagationPolicy\":"
+		    "\"Background\",\"preconditions\":{\"uid\":\"%s\",\"resourceVersion\":"
+		    "\"%" PRIu64 "\"}}",
+		    item->copy_uid, item->copy_version);
+		return;
+	}
+	CHECK(item->held);
+	if (order->action != ENGINE_CREATE) {
+		target.version = item->copy_version;
+		target.uid = item->copy_uid;
+	}
+	if (owner && kind_row((enum kind)item->kind)->map_owners && owner->copy == COPY_PRESENT) {
+		target.owner_kind = (enum kind)owner->kind;
+		target.owner_name = item_name(owner);
+		target.owner_uid = owner->copy_uid;
+		target.owner_controls = item->owner_controls;
+	}
+	rewrite_finish(
+	    body, (struct str){ item->held->text, item->held->n }, item->held->copy, &target);
+}
+
+static enum kube_verb verb_of(enum engine_action action)
+{
+	switch (action) {
+	case ENGINE_CREATE: return KUBE_POST;
+	case ENGINE_UPDATE:
+	case ENGINE_STATUS: return KUBE_PUT;
+	case ENGINE_DELETE: return KUBE_DELETE;
+	default: return KUBE_GET;
+	}
+}
+
+static void carry_out(struct syncer *syncer, const struct engine_order *order)
+{
+	const struct item *item = order->item;
+	const struct kind_row *row = kind_row((enum kind)item->kind);
+	struct writing *writing = malloc(sizeof(*writing));
+	struct buf path = buf_make(2048), body = buf_make_secret(2 * REWRITE_MAX_BODY);
+	struct kube_ask ask = { .verb = verb_of(order->action), .deadline_ms = SYNCER_REQUEST_MS };
+
+	CHECK(writing);
+	*writing = (struct writing){ syncer, *order };
+	kube_url_path(&path, row->group, row->version, row->plural,
+	    row->place == KIND_NOWHERE ? NULL : item_namespace(item),
+	    order->action == ENGINE_CREATE ? NULL : item_name(item),
+	    order->action == ENGINE_STATUS ? "status" : NULL);
+	ask.target = reads_source(order->action) ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER;
+	ask.path = path.data;
+	if (ask.verb != KUBE_GET) {
+		ask.query = "timeout=5s"; /* H3: nothing of ours lands later than that */
+		put_body(order, &body);
+		ask.body = buf_str(&body);
+	}
+	(void)kube_client_ask(syncer->client, &ask, on_answer, writing);
+	buf_free(&path);
+	buf_free(&body);
+}
+
+void writes_pump(struct syncer *syncer)
+{
+	struct engine_order order;
+	int64_t wake_ns;
+
+	if (syncer->left)
+		return;
+	while (engine_next(&syncer->engine, base_clock_boot_ns(), &order))
+		carry_out(syncer, &order);
+	wake_ns = engine_wake_ns(&syncer->engine);
+	if (wake_ns == INT64_MAX)
+		loop_timer_cancel(syncer->loop, &syncer->wake);
+	else if (wake_ns != syncer->wake.at_ns || !syncer->wake.slot)
+		loop_timer_set(syncer->loop, &syncer->wake, wake_ns);
+	report_touch(syncer);
+	drain_check(syncer);
+}
+
+static void on_wake(void *arg, int64_t now_ns)
+{
+	(void)now_ns;
+	writes_pump(arg);
+}
+
+void writes_open(struct syncer *syncer)
+{
+	syncer->wake.fire = on_wake;
+	syncer->wake.arg = syncer;
+}
