@@ -1,0 +1,139 @@
+/*
+ * Judges an identity before it goes anywhere (see the header; F7, F12, D11, D13). No I/O: the
+ * caller hands in bytes and the time. Called by main.c and kubeconfig.c.
+ */
+#include "loader/material.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "loader/jwt.h"
+#include "loader/pem.h"
+
+void material_init(struct material *material)
+{
+	*material = (struct material){
+		.ca.bytes = buf_make_secret(MATERIAL_CA_BYTES),
+		.certificate.bytes = buf_make_secret(MATERIAL_CERTIFICATE_BYTES),
+		.key.bytes = buf_make_secret(MATERIAL_KEY_BYTES),
+		.token.bytes = buf_make_secret(MATERIAL_TOKEN_BYTES),
+	};
+}
+
+void material_free(struct material *material)
+{
+	buf_free(&material->ca.bytes);
+	buf_free(&material->certificate.bytes);
+	buf_free(&material->key.bytes);
+	buf_free(&material->token.bytes);
+	explicit_bzero(material, sizeof(*material));
+}
+
+int material_take(struct material_part *part, struct str bytes, const char *where, struct err *err)
+{
+	(void)snprintf(part->where, sizeof(part->where), "%s", where);
+	if (bytes.n == 0)
+		return err_set(err, "%s: is empty; expected its content", where);
+	buf_append(&part->bytes, bytes.p, bytes.n);
+	if (part->bytes.failed)
+		return err_set(
+		    err, "%s: is longer than %zu bytes; expected less", where, part->bytes.max);
+	return 0;
+}
+
+/* Replaces the part's bytes by the checked ones. */
+static void replace(struct material_part *part, struct buf *checked)
+{
+	buf_free(&part->bytes);
+	part->bytes = *checked;
+}
+
+static int check_ca(struct material *material, int64_t now_us, struct err *err)
+{
+	struct buf checked = buf_make(MATERIAL_CA_BYTES);
+
+	if (pem_read_ca(buf_str(&material->ca.bytes), material->ca.where, now_us, &checked,
+		material->note, err)) {
+		buf_free(&checked);
+		return -1;
+	}
+	replace(&material->ca, &checked);
+	return 0;
+}
+
+static int check_pair(struct material *material, int64_t now_us, struct err *err)
+{
+	struct buf checked = buf_make(MATERIAL_CERTIFICATE_BYTES);
+
+	if (pem_read_pair(buf_str(&material->certificate.bytes), material->certificate.where,
+		buf_str(&material->key.bytes), material->key.where, now_us, &checked,
+		material->subject, err)) {
+		buf_free(&checked);
+		return -1;
+	}
+	replace(&material->certificate, &checked);
+	return 0;
+}
+
+/* The characters of a bearer token (RFC 6750) and ':' of static ones. */
+static bool is_token_byte(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("-._~+/=:", c));
+}
+
+/* D13: line breaks at the end are an editor's and go; anything else that no token has is an error
+ * and not sent to a server. */
+static int check_token(struct material *material, int64_t now_us, struct err *err)
+{
+	struct material_part *token = &material->token;
+	struct buf *bytes = &token->bytes;
+	char date[32] = "";
+	time_t expires;
+	struct tm tm;
+
+	while (bytes->len && strchr("\r\n", bytes->data[bytes->len - 1]))
+		bytes->data[--bytes->len] = '\0';
+	if (bytes->len == 0)
+		return err_set(err, "%s: is empty; expected a bearer token", token->where);
+	for (size_t i = 0; i < bytes->len; i++)
+		if (!is_token_byte(bytes->data[i]))
+			return err_set(err,
+			    "%s: holds a character that no token has (byte %zu); expected one line "
+			    "with a bearer token",
+			    token->where, i + 1);
+	jwt_read(buf_str(bytes), material->subject, &material->expires_us);
+	if (material->expires_us == 0 || material->expires_us > now_us)
+		return 0;
+	expires = (time_t)(material->expires_us / 1000000);
+	if (gmtime_r(&expires, &tm))
+		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return err_set(err, "%s: has expired at %s; expected a valid token", token->where, date);
+}
+
+int material_check(struct material *material, int64_t now_us, struct err *err)
+{
+	if (check_ca(material, now_us, err))
+		return -1;
+	if (material->token.bytes.len)
+		return check_token(material, now_us, err);
+	return check_pair(material, now_us, err);
+}
+
+uint64_t material_fingerprint(const struct material *material, uint64_t key)
+{
+	const struct buf *bytes =
+	    material->token.bytes.len ? &material->token.bytes : &material->certificate.bytes;
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned length = 0;
+	uint64_t first = 0;
+
+	if (HMAC(EVP_sha256(), &key, sizeof(key), (const unsigned char *)bytes->data, bytes->len,
+		digest, &length) &&
+	    length >= sizeof(first))
+		memcpy(&first, digest, sizeof(first));
+	return first;
+}
