@@ -138,8 +138,11 @@ trace:
 	@tools/trace.sh
 
 # Pages that are printed from tables; tests/lint fails when one is stale.
-docs: all
-	@tools/docs.sh
+$(BUILD)/privileges: $(BUILD)/obj/tools/privileges.o $(call archives,policy base)
+	$(CC) $(LDFLAGS) -o $@ $^
+
+docs: all $(BUILD)/privileges
+	@BUILD=$(BUILD) tools/docs.sh
 
 clean:
 	rm -rf $(BUILD)

@@ -14,10 +14,10 @@
 #include "base/err.h"
 #include "policy/roles.h"
 
-#define CONFIG_MAGIC	     0x75736366u
-#define CONFIG_VERSION	     1u
+#define CONFIG_MAGIC         0x75736366u
+#define CONFIG_VERSION       1u
 #define CONFIG_POOL_BYTES    65536
-#define CONFIG_MAX_HUBS	     2
+#define CONFIG_MAX_HUBS      2
 #define CONFIG_MAX_WORKERS   CREDENTIAL_MAX_WORKERS
 #define CONFIG_MAX_ARGUMENTS 32
 #define CONFIG_MAX_RANGES    16
@@ -61,8 +61,8 @@ struct config_range {
 
 struct us_config {
 	uint32_t magic, version;
-	uint32_t mode;	    /* enum config_mode */
-	uint32_t self;	    /* index in hubs; in mode follower 0 */
+	uint32_t mode;      /* enum config_mode */
+	uint32_t self;      /* index in hubs; in mode follower 0 */
 	uint32_t hub_count; /* the peer of a pair is hubs[1 - self] */
 	struct config_hub hubs[CONFIG_MAX_HUBS];
 	config_text self_name;
@@ -72,11 +72,11 @@ struct us_config {
 	uint32_t lease_duration_ms, renew_deadline_ms, retry_period_ms, padding_ms;
 
 	uint32_t promotion_mode, recovery; /* enum config_promotion, enum config_recovery */
-	uint32_t witness;		   /* 1: ask the workers (C3) */
-	uint32_t max_lag_ms;		   /* C5 */
-	uint64_t armed_max_age_ms;	   /* H2 */
+	uint32_t witness;                  /* 1: ask the workers (C3) */
+	uint32_t max_lag_ms;               /* C5 */
+	uint64_t armed_max_age_ms;         /* H2 */
 
-	uint32_t mirror_set; /* enum config_mirror */
+	uint32_t mirror_set;    /* enum config_mirror */
 	uint32_t mirror_window; /* concurrent writes of the mirror */
 
 	struct config_credential credentials[CREDENTIAL_FIXED_COUNT];
@@ -96,7 +96,7 @@ struct us_config {
 	config_text run_directory;
 	uint32_t uid_base;
 	config_text status_group, admin_group; /* "" = root */
-	uint32_t allow_missing; /* SANDBOX_* bits that allow-missing names (F27) */
+	uint32_t allow_missing;                /* SANDBOX_* bits that allow-missing names (F27) */
 
 	char pool[CONFIG_POOL_BYTES];
 };

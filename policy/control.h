@@ -12,37 +12,39 @@
 
 #include "policy/roles.h"
 
-#define CONTROL_MAGIC	 0x75736374u
+#define CONTROL_MAGIC    0x75736374u
 #define CONTROL_MAX_MORE 4096
 
 enum control_type {
 	/* Role -> supervisor. */
 	CONTROL_HELLO = 1, /* a[0], a[1]: build id */
-	CONTROL_READY,	   /* locked down and checked itself; a[0]: bits of SANDBOX_* in force */
-	CONTROL_BEAT,	   /* alive; every CONTROL_BEAT_MS */
+	CONTROL_READY,     /* locked down and checked itself; a[0]: bits of SANDBOX_* in force */
+	CONTROL_BEAT,      /* alive; every CONTROL_BEAT_MS */
 	CONTROL_EXITING,   /* blob: reason, text */
-	CONTROL_LINK_CUT,  /* a[0]: role, a[1]: shard of a link that ended here without a bad message */
-	CONTROL_ACCUSE,	   /* a[0]: role, a[1]: shard, of the sender of a bad message (F4) */
-	CONTROL_CRED_ACK,  /* a[0]: credential, a[1]: generation */
+	CONTROL_LINK_CUT, /* a[0]: role, a[1]: shard of a link that ended here without a bad message
+			   */
+	CONTROL_ACCUSE,   /* a[0]: role, a[1]: shard, of the sender of a bad message (F4) */
+	CONTROL_CRED_ACK, /* a[0]: credential, a[1]: generation */
 	CONTROL_CRED_NACK, /* a[0]: credential, a[1]: generation, blob: why, text without secrets */
-	CONTROL_START_SYNCER, /* elector */
-	CONTROL_STOP_SYNCER,  /* elector; a[0]: deadline_ns after which it is killed */
-	CONTROL_RUN,	      /* elector; a[0]: term, a[1]: valid_until_ns */
-	CONTROL_STOP_RUN,     /* elector */
-	CONTROL_LEADING,      /* elector; a[0]: enum fence role, a[1]: term: for sd_notify */
-	CONTROL_WORKLOAD_SEEN, /* runner: a[0]: 1 running, a[1]: 1 uid empty; and on to the elector */
-	CONTROL_LOADED,	       /* loader: a[0]: port, a[1]: fingerprint, blob: empty; see below */
+	CONTROL_START_SYNCER,  /* elector */
+	CONTROL_STOP_SYNCER,   /* elector; a[0]: deadline_ns after which it is killed */
+	CONTROL_RUN,           /* elector; a[0]: term, a[1]: valid_until_ns */
+	CONTROL_STOP_RUN,      /* elector */
+	CONTROL_LEADING,       /* elector; a[0]: enum fence role, a[1]: term: for sd_notify */
+	CONTROL_WORKLOAD_SEEN, /* runner: a[0]: 1 running, a[1]: 1 uid empty; and on to the elector
+				*/
+	CONTROL_LOADED,        /* loader: a[0]: port, a[1]: fingerprint, blob: empty; see below */
 	/* Supervisor -> role. */
-	CONTROL_LINK = 64,  /* a[0]: peer role, a[1]: its shard, a[2]: generation; descriptor */
-	CONTROL_CRED,	    /* a[0]: credential, a[1]: generation; descriptor: one-shot link */
-	CONTROL_LISTENER,   /* monitor; a[0]: enum control_listener; descriptor */
+	CONTROL_LINK = 64,    /* a[0]: peer role, a[1]: its shard, a[2]: generation; descriptor */
+	CONTROL_CRED,         /* a[0]: credential, a[1]: generation; descriptor: one-shot link */
+	CONTROL_LISTENER,     /* monitor; a[0]: enum control_listener; descriptor */
 	CONTROL_ADMIN_CLIENT, /* elector; a[0..2]: uid, gid, pid; descriptor */
-	CONTROL_TARGET,	    /* dialer; a[0]: credential, a[1]: port; more: host, terminated */
-	CONTROL_RELEASE,    /* loader: hand the credential over, then exit */
-	CONTROL_SYNCER_GONE, /* elector; a[0]: 1 clean, 0 killed */
+	CONTROL_TARGET,       /* dialer; a[0]: credential, a[1]: port; more: host, terminated */
+	CONTROL_RELEASE,      /* loader: hand the credential over, then exit */
+	CONTROL_SYNCER_GONE,  /* elector; a[0]: 1 clean, 0 killed */
 	CONTROL_PREDECESSOR_DEAD, /* elector; a[0]: instance */
-	CONTROL_START,	    /* runner; a[0]: term, a[1]: valid_until_ns */
-	CONTROL_STOP,	    /* runner: stop the workload; any other role: leave by a[0] deadline_ns */
+	CONTROL_START,            /* runner; a[0]: term, a[1]: valid_until_ns */
+	CONTROL_STOP, /* runner: stop the workload; any other role: leave by a[0] deadline_ns */
 };
 
 enum control_listener { CONTROL_LISTENER_HTTP, CONTROL_LISTENER_STATUS };
@@ -53,7 +55,7 @@ struct us_ctl {
 	uint32_t magic;
 	uint16_t type;
 	uint16_t state; /* unused by roles, 0 */
-	uint64_t seq;	/* counts up per direction and link, from 1 */
+	uint64_t seq;   /* counts up per direction and link, from 1 */
 	uint64_t a[6];
 	char blob[64]; /* text, terminated, or zeros */
 };
@@ -64,7 +66,7 @@ _Static_assert(sizeof(struct us_ctl) == 128, "the control struct is the wire for
 struct us_loaded {
 	uint32_t magic;
 	uint32_t port;
-	char host[256];	      /* server's host: name or literal address, terminated */
+	char host[256];       /* server's host: name or literal address, terminated */
 	char subject[256];    /* JWT `sub` or certificate CN, terminated; "" when unknown */
 	uint64_t fingerprint; /* keyed, of token or certificate: says "changed", not what */
 };

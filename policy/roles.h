@@ -57,18 +57,18 @@ enum { ROLE_FD_CONTROL = 3, ROLE_FD_CONFIG = 4, ROLE_FD_FENCE = 5, ROLE_FD_FILES
 enum role_restart { ROLE_RESTART_ALWAYS, ROLE_RESTART_ON_REQUEST, ROLE_RESTART_NEVER };
 
 struct role_row {
-	const char *name;    /* directory, process title, log prefix and metric label alike */
-	const char *program; /* file beside understudyd: build/<program> */
-	uint8_t uid_offset;  /* n of interfaces (d): uid = gid = uid-base + n (+ shard) */
-	uint8_t trust;	     /* F4: a higher number outranks a lower one */
-	uint32_t links;	     /* ROLE_BITs of the roles it has a link with; symmetric, tested */
+	const char *name;     /* directory, process title, log prefix and metric label alike */
+	const char *program;  /* file beside understudyd: build/<program> */
+	uint8_t uid_offset;   /* n of interfaces (d): uid = gid = uid-base + n (+ shard) */
+	uint8_t trust;        /* F4: a higher number outranks a lower one */
+	uint32_t links;       /* ROLE_BITs of the roles it has a link with; symmetric, tested */
 	uint32_t credentials; /* CREDENTIAL_BITs that it may hold */
 	enum role_fence fence;
 	enum role_restart restart;
-	uint32_t syscalls;   /* SYSCALLS_* groups of policy/syscalls.def */
-	uint16_t nofile;     /* RLIMIT_NOFILE */
-	uint16_t data_mib;   /* RLIMIT_DATA */
-	const char *reason;  /* why each exception of this row is there; for docs/privileges.md */
+	uint32_t syscalls;  /* SYSCALLS_* groups of policy/syscalls.def */
+	uint16_t nofile;    /* RLIMIT_NOFILE */
+	uint16_t data_mib;  /* RLIMIT_DATA */
+	const char *reason; /* why each exception of this row is there; for docs/privileges.md */
 };
 
 /* A credential is one identity on one API server; its number is also the id of its target, the
@@ -112,7 +112,7 @@ const char *role_table_fault_of(const struct role_row *rows);
 #define ROLE_UID_CANARY   9
 /* Nobody: the spare uids of the child that signals the workload (policy/uids.h). */
 #define ROLE_UID_SIGNALLER 16
-#define ROLE_UID_SHARDS	  32
-#define ROLE_UID_RANGE	  64
+#define ROLE_UID_SHARDS    32
+#define ROLE_UID_RANGE     64
 
 #endif

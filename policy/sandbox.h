@@ -16,9 +16,9 @@
  * `allow-missing:`. */
 enum sandbox_protection {
 	SANDBOX_UID_SEPARATION = 1 << 0, /* REQUIRED */
-	SANDBOX_LANDLOCK_FS = 1 << 1,	 /* REQUIRED */
-	SANDBOX_BOUNDING_SET = 1 << 2,	 /* REQUIRED */
-	SANDBOX_MLOCK = 1 << 3,		 /* REQUIRED */
+	SANDBOX_LANDLOCK_FS = 1 << 1,    /* REQUIRED */
+	SANDBOX_BOUNDING_SET = 1 << 2,   /* REQUIRED */
+	SANDBOX_MLOCK = 1 << 3,          /* REQUIRED */
 	SANDBOX_REQUIRED = 0xf,
 	SANDBOX_LANDLOCK_NET = 1 << 4, /* BONUS from here */
 	SANDBOX_LANDLOCK_SCOPE = 1 << 5,

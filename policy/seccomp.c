@@ -63,13 +63,13 @@ enum {
 
 static const struct seccomp_rule rules[] = {
 #define CALL(groups, name, action, conditions, reason)                                             \
-	{ groups, SYS_##name, action, conditions, #name, reason },
+	{ groups, SYS_##name, action, conditions, #name, #conditions, reason },
 #include "policy/syscalls.def"
 #undef CALL
 };
 
 static const struct seccomp_rule first_rules[] = {
-#define REFUSED(exempt, name) { exempt, SYS_##name, SECCOMP_RET_KILL_PROCESS, ANY, #name, "" },
+#define REFUSED(exempt, name) { exempt, SYS_##name, SECCOMP_RET_KILL_PROCESS, ANY, #name, "", "" },
 #include "policy/syscalls.def"
 #undef REFUSED
 };

@@ -62,6 +62,7 @@ struct seccomp_rule {
 	struct seccomp_condition conditions[SECCOMP_MAX_CONDITIONS];
 	uint8_t condition_count;
 	const char *name;
+	const char *when; /* the conditions as syscalls.def writes them, for people */
 	const char *reason;
 };
 

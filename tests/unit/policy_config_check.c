@@ -22,9 +22,10 @@ static uint32_t pool_used;
 static config_text put(const char *text)
 {
 	config_text at = pool_used;
+	size_t n = strlen(text) + 1;
 
-	strcpy(config.pool + at, text);
-	pool_used += (uint32_t)strlen(text) + 1;
+	memcpy(config.pool + at, text, n);
+	pool_used += (uint32_t)n;
 	return at;
 }
 
