@@ -1,0 +1,392 @@
+/*
+ * Credential files and their loaders (see the header). One loader per identity reads its files,
+ * says where the identity belongs, and waits; when the role that holds it is verified, both get
+ * their word and the bytes go from one to the other. Never reads a file that it opens.
+ */
+#include "supervisor/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "supervisor/process.h"
+#include "supervisor/start.h"
+
+#define MAX_FILES	 4
+/* Loaders that read at one time while all are checked. */
+#define CHECKED_AT_ONCE	 16
+/* What a loader has for its last message after its release. */
+#define RELEASE_NS	 5000000000LL
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+int credentials_open_file(const char *path, struct err *err)
+{
+	/* No O_NOFOLLOW: mounted Secrets are symbolic links (pitfall 76). */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		(void)err_set(err, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		(void)err_set(err, "%s: is no regular file", path);
+	else if (st.st_uid != 0 || (st.st_mode & 022) != 0)
+		(void)err_set(err,
+		    "%s: has owner %u and mode %03o, expected root's and writable by root alone",
+		    path, st.st_uid, st.st_mode & 0777);
+	else if (st.st_size > CREDENTIALS_FILE_BYTES)
+		(void)err_set(err, "%s: has %lld bytes, expected at most %d", path,
+		    (long long)st.st_size, CREDENTIALS_FILE_BYTES);
+	else if (st.st_size == 0)
+		(void)err_set(err, "%s: is empty", path);
+	else
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* "credential worker worker-1" for messages. */
+static const char *describe(const struct supervisor *supervisor, unsigned number, char *text,
+    size_t size)
+{
+	const struct us_config *config = supervisor->config;
+
+	(void)snprintf(text, size, "credential %s%s%s", credential_name(number),
+	    number < CREDENTIAL_WORKER ? "" : " ",
+	    number < CREDENTIAL_WORKER ?
+		"" :
+		config_text_at(config, config->workers[number - CREDENTIAL_WORKER].name));
+	return text;
+}
+
+static struct process *holder_of(struct supervisor *supervisor, unsigned number)
+{
+	return process_of(supervisor, role_holding(number, supervisor->config->shard_size));
+}
+
+static bool configured(const struct supervisor *supervisor, unsigned number)
+{
+	return config_credential_of(supervisor->config, number) != NULL;
+}
+
+/* --- Loaders --------------------------------------------------------------------------------- */
+
+/* In the order that the loader expects: kubeconfig | ca, token, certificate, key. */
+static int open_files(const struct supervisor *supervisor, unsigned number, int *fds,
+    struct err *err)
+{
+	const struct config_credential *source = config_credential_of(supervisor->config, number);
+	const config_text texts[] = { source->kubeconfig, source->ca_file, source->token_file,
+		source->certificate_file, source->key_file };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && count < MAX_FILES; i++) {
+		if (texts[i] == 0)
+			continue;
+		fds[count] = credentials_open_file(config_text_at(supervisor->config, texts[i]), err);
+		if (fds[count] < 0) {
+			while (count > 0)
+				close(fds[--count]);
+			return -1;
+		}
+		count++;
+	}
+	return count;
+}
+
+static void drop_role_end(struct identity *credential)
+{
+	if (credential->role_end >= 0)
+		close(credential->role_end);
+	credential->role_end = -1;
+}
+
+/* False: cause logged, and due again after a while. */
+static bool start_loader(struct supervisor *supervisor, unsigned number)
+{
+	struct identity *credential = &supervisor->identities[number];
+	int extra[1 + MAX_FILES], pair[2], count;
+	char text[128];
+	struct err err;
+	bool started = false;
+
+	drop_role_end(credential);
+	credential->loaded = credential->expects_more = credential->delivered = false;
+	count = open_files(supervisor, number, extra + 1, &err);
+	if (count < 0) {
+		log_error("%s: %s", describe(supervisor, number, text, sizeof(text)), err.text);
+	} else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		log_error("%s: %s", describe(supervisor, number, text, sizeof(text)),
+		    strerror(errno));
+	} else {
+		extra[0] = pair[0];
+		credential->role_end = pair[1];
+		started = process_start(process_loader(supervisor, number), extra,
+		    (unsigned)count + 1);
+		close(pair[0]);
+	}
+	for (int i = 1; i <= count; i++)
+		close(extra[i]);
+	if (!started)
+		credential->again_ns = base_clock_boot_ns() +
+		    children_link_delay(&credential->backoff, 0);
+	return started;
+}
+
+int credentials_check_loaded(const struct us_loaded *loaded, struct err *err)
+{
+	size_t host = strnlen(loaded->host, sizeof(loaded->host));
+	size_t subject = strnlen(loaded->subject, sizeof(loaded->subject));
+
+	if (loaded->magic != CONTROL_MAGIC)
+		return err_set(err, "magic %#x", loaded->magic);
+	if (loaded->port == 0 || loaded->port > 65535)
+		return err_set(err, "port %u", loaded->port);
+	if (host == 0 || host == sizeof(loaded->host) || subject == sizeof(loaded->subject))
+		return err_set(err, "a text that is empty or does not end");
+	for (size_t i = 0; i < host; i++)
+		if (loaded->host[i] <= 0x20 || loaded->host[i] >= 0x7f)
+			return err_set(err, "a host with byte %#x", (unsigned char)loaded->host[i]);
+	for (size_t i = 0; i < subject; i++)
+		if ((unsigned char)loaded->subject[i] < 0x20 || loaded->subject[i] == 0x7f)
+			return err_set(err, "a subject with a control byte");
+	return 0;
+}
+
+int credentials_check_pin(const struct us_loaded *pinned, const struct us_loaded *loaded,
+    struct err *err)
+{
+	if (strcmp(pinned->host, loaded->host) != 0 || pinned->port != loaded->port)
+		return err_set(err, "now names %s:%u, expected %s:%u as at the start", loaded->host,
+		    loaded->port, pinned->host, pinned->port);
+	if (strcmp(pinned->subject, loaded->subject) != 0)
+		return err_set(err, "now is \"%s\", expected \"%s\" as at the start",
+		    loaded->subject, pinned->subject);
+	return 0;
+}
+
+/* --- From loader to role --------------------------------------------------------------------- */
+
+static void deliver(struct supervisor *supervisor, unsigned number)
+{
+	struct identity *credential = &supervisor->identities[number];
+	struct process *loader = process_loader(supervisor, number);
+	struct process *holder = holder_of(supervisor, number);
+	struct us_ctl ctl = { .type = CONTROL_CRED };
+
+	if (!credential->loaded || credential->delivered || !process_serves(loader) ||
+	    !process_serves(holder))
+		return;
+	credential->generation++;
+	ctl.a[0] = number;
+	ctl.a[1] = credential->generation;
+	process_send(holder, &ctl, NULL, 0, credential->role_end);
+	drop_role_end(credential);
+	process_tell(loader, CONTROL_RELEASE, credential->generation, 0);
+	credential->delivered = true;
+	loader->state = PROCESS_LEAVING;
+	loader->kill_ns = base_clock_boot_ns() + RELEASE_NS;
+}
+
+void credentials_on_loaded(struct process *loader, const struct us_loaded *loaded)
+{
+	struct supervisor *supervisor = loader->supervisor;
+	unsigned number = loader->credential;
+	struct identity *credential = &supervisor->identities[number];
+	char text[128];
+	struct err err;
+
+	credential->expects_more = false;
+	(void)describe(supervisor, number, text, sizeof(text));
+	if (credentials_check_loaded(loaded, &err)) {
+		process_kill(loader, "%s: it loaded %s", text, err.text);
+		return;
+	}
+	if (credential->pinned_once && credentials_check_pin(&credential->pinned, loaded, &err)) {
+		process_kill(loader, "%s %s", text, err.text);
+		return;
+	}
+	if (!credential->pinned_once)
+		log_info("%s: %s at %s:%u", text, *loaded->subject ? loaded->subject : "no subject",
+		    loaded->host, loaded->port);
+	credential->pinned = *loaded;
+	credential->pinned_once = credential->loaded = true;
+	deliver(supervisor, number);
+}
+
+void credentials_on_loader_end(struct process *loader, bool clean)
+{
+	struct supervisor *supervisor = loader->supervisor;
+	struct identity *credential;
+
+	if (loader->credential >= CREDENTIAL_LIMIT)
+		return;
+	credential = &supervisor->identities[loader->credential];
+	credential->loaded = credential->expects_more = false;
+	drop_role_end(credential);
+	if (clean && credential->delivered)
+		return;
+	credential->delivered = false;
+	credential->again_ns = base_clock_boot_ns() + children_link_delay(&credential->backoff,
+		base_clock_boot_ns() - loader->started_ns);
+}
+
+void credentials_on_role_ready(struct process *role)
+{
+	struct supervisor *supervisor = role->supervisor;
+
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
+		if (configured(supervisor, c) && holder_of(supervisor, c) == role)
+			deliver(supervisor, c);
+}
+
+/* What was given to a process is gone with it; its successor's is loaded while that one starts. */
+void credentials_on_role_end(struct process *role)
+{
+	struct supervisor *supervisor = role->supervisor;
+
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
+		if (!configured(supervisor, c) || holder_of(supervisor, c) != role)
+			continue;
+		supervisor->identities[c].delivered = false;
+		supervisor->identities[c].again_ns = 0;
+	}
+}
+
+void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
+{
+	struct supervisor *supervisor = role->supervisor;
+	char text[128], why[sizeof(ctl->blob)];
+
+	if (ctl->a[0] >= CREDENTIAL_LIMIT || !configured(supervisor, (unsigned)ctl->a[0]) ||
+	    holder_of(supervisor, (unsigned)ctl->a[0]) != role) {
+		process_kill(role, "it answers for a credential that it does not hold");
+		return;
+	}
+	(void)describe(supervisor, (unsigned)ctl->a[0], text, sizeof(text));
+	for (size_t i = 0; i < sizeof(why); i++)
+		why[i] = ctl->blob[i] != '\0' && (unsigned char)ctl->blob[i] < 0x20 ? '?' :
+										     ctl->blob[i];
+	if (ctl->type == CONTROL_CRED_ACK)
+		log_debug("%s: taken by %s", text, role->name);
+	else
+		log_error("%s: refused by %s: %s", text, role->name, why);
+}
+
+int64_t credentials_due(struct supervisor *supervisor, int64_t now_ns)
+{
+	int64_t next_ns = INT64_MAX;
+
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
+		struct identity *credential = &supervisor->identities[c];
+		struct process *holder;
+
+		if (!configured(supervisor, c) || credential->delivered ||
+		    process_runs(process_loader(supervisor, c)))
+			continue;
+		holder = holder_of(supervisor, c);
+		if (!process_runs(holder) || holder->state == PROCESS_LEAVING)
+			continue;
+		if (now_ns >= credential->again_ns)
+			(void)start_loader(supervisor, c);
+		if (credential->again_ns > now_ns && credential->again_ns < next_ns)
+			next_ns = credential->again_ns;
+	}
+	return next_ns;
+}
+
+/* --- At the start ---------------------------------------------------------------------------- */
+
+/* Starts loaders that have not run, a few at a time; counts what still reads and what failed. */
+static void check_some(struct supervisor *supervisor, unsigned *next, unsigned *reading,
+    unsigned *failed)
+{
+	*reading = 0;
+	for (unsigned c = 0; c < *next; c++)
+		*reading += process_runs(process_loader(supervisor, c)) &&
+		    !supervisor->identities[c].loaded;
+	for (; *next < CREDENTIAL_LIMIT && *reading < CHECKED_AT_ONCE; ++*next) {
+		if (!configured(supervisor, *next))
+			continue;
+		if (start_loader(supervisor, *next))
+			++*reading;
+		else
+			++*failed;
+	}
+}
+
+/* A role that does not start now gets its credential when it does: until then nobody holds it. */
+static void dismiss_unneeded(struct supervisor *supervisor)
+{
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
+		struct process *loader = process_loader(supervisor, c);
+
+		if (process_runs(loader) &&
+		    (supervisor->options.check_only || !holder_of(supervisor, c)->wanted))
+			process_hang_up(loader, base_clock_boot_ns());
+	}
+}
+
+int credentials_check_all(struct supervisor *supervisor)
+{
+	unsigned next = 0, reading = 1, failed = 0;
+
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
+		supervisor->identities[c].role_end = -1;
+	while (reading > 0 || next < CREDENTIAL_LIMIT) {
+		check_some(supervisor, &next, &reading, &failed);
+		if (reading > 0)
+			process_wait(supervisor);
+		if (supervisor->stop_asked)
+			return EXIT_CODE_FAILED;
+	}
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
+		failed += configured(supervisor, c) && !supervisor->identities[c].loaded &&
+		    process_loader(supervisor, c)->started_ns != 0;
+	if (failed > 0) {
+		log_error("%u credential%s cannot be used: nothing was started", failed,
+		    failed == 1 ? "" : "s");
+		return EXIT_CODE_CONFIG;
+	}
+	dismiss_unneeded(supervisor);
+	return EXIT_CODE_OK;
+}
+
+/* --- Dialers --------------------------------------------------------------------------------- */
+
+static bool is_target_of(const struct supervisor *supervisor, unsigned number, enum role dialer)
+{
+	struct role_id holder = role_holding(number, supervisor->config->shard_size);
+
+	return configured(supervisor, number) && holder.role < ROLE_COUNT &&
+	    role_dialer_of(holder.role) == dialer;
+}
+
+unsigned credentials_count_targets(const struct supervisor *supervisor, enum role dialer)
+{
+	unsigned count = 0;
+
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
+		count += is_target_of(supervisor, c, dialer);
+	return count;
+}
+
+void credentials_send_targets(struct process *dialer)
+{
+	struct supervisor *supervisor = dialer->supervisor;
+
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
+		const struct us_loaded *pinned = &supervisor->identities[c].pinned;
+		struct us_ctl ctl = { .type = CONTROL_TARGET, .a = { c, pinned->port } };
+
+		if (is_target_of(supervisor, c, dialer->id.role))
+			process_send(dialer, &ctl, pinned->host, strlen(pinned->host) + 1, -1);
+	}
+}

@@ -1,0 +1,107 @@
+/*
+ * Process 1 duties (see the header). No signal handler does any work: signals are read from a
+ * descriptor (pitfall 5), and reaping goes on until nothing is left, however many signals merged
+ * (pitfall 1).
+ */
+#include "supervisor/init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Two per process of a large fleet's start: one loader per worker. */
+#define INIT_FILES 4096
+
+static void reset_signals(void)
+{
+	struct sigaction fresh = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		(void)sigaction(number, &fresh, NULL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+int init_prepare(rlim_t *files, struct err *err)
+{
+	struct rlimit limit;
+	int fd;
+
+	do /* Else a socket could become descriptor 2 (pitfall 20). */
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return err_set(err, "/dev/null: %s", strerror(errno));
+	close(fd);
+	reset_signals();
+	(void)umask(022);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return err_set(err, "prctl: %s", strerror(errno));
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return err_set(err, "getrlimit: %s", strerror(errno));
+	*files = limit.rlim_cur;
+	if (limit.rlim_cur < INIT_FILES) {
+		limit.rlim_cur = limit.rlim_max < INIT_FILES ? limit.rlim_max : INIT_FILES;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	return 0;
+}
+
+int init_open_signals(struct err *err)
+{
+	static const int handled[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+		(void)sigaddset(&set, handled[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return err_set(err, "sigprocmask: %s", strerror(errno));
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd >= 0 ? fd : err_set(err, "signalfd: %s", strerror(errno));
+}
+
+int init_next_signal(int fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info) ? (int)info.ssi_signo : 0;
+}
+
+void init_reap(void (*ended)(void *arg, pid_t pid, int status), void *arg)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) != 0) {
+		if (pid > 0)
+			ended(arg, pid, status);
+		else if (errno != EINTR)
+			break;
+	}
+}
+
+const char *init_cause(int status, char *text, size_t size)
+{
+	const char *name;
+
+	if (WIFEXITED(status)) {
+		(void)snprintf(text, size, "exit code %d", WEXITSTATUS(status));
+		return text;
+	}
+	name = sigabbrev_np(WTERMSIG(status));
+	(void)snprintf(text, size, "SIG%s%s", name ? name : "?",
+	    WTERMSIG(status) == SIGSYS ? ": a sandbox violation" : "");
+	return text;
+}

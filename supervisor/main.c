@@ -1,0 +1,276 @@
+/*
+ * understudyd: starts the processes of a hub, each in its row of the role table, checks them,
+ * wires them, restarts them, stops them. main() is the story; each step is one function with one
+ * way to fail. It parses nothing of the outside world: that is what loaders and roles are for.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "policy/sandbox.h"
+#include "supervisor/configuration.h"
+#include "supervisor/credentials.h"
+#include "supervisor/init.h"
+#include "supervisor/preconditions.h"
+#include "supervisor/process.h"
+#include "supervisor/start.h"
+#include "supervisor/stop.h"
+#include "supervisor/supervisor.h"
+#include "supervisor/verify.h"
+#include "supervisor/wire.h"
+
+/* Woken so much later than asked, we were stopped or the machine slept. */
+#define STANDSTILL_NS 2000000000LL
+
+static int fail(const struct err *err, int code)
+{
+	log_error("%s", err->text);
+	return code;
+}
+
+static int read_options(struct supervisor *supervisor, int argc, char **argv)
+{
+	struct err err;
+
+	if (options_parse(&supervisor->options, argc, argv, &err)) {
+		(void)fprintf(stderr, "understudyd: %s\n%s", err.text, options_usage);
+		return EXIT_CODE_CONFIG;
+	}
+	if (supervisor->options.help) {
+		(void)fputs(options_usage, stdout);
+		exit(EXIT_CODE_OK);
+	}
+	log_open("understudyd", supervisor->options.verbose ? LOG_DEBUG : LOG_INFO);
+	return EXIT_CODE_OK;
+}
+
+static void on_signal(void *arg, uint32_t events)
+{
+	struct supervisor *supervisor = arg;
+	int number;
+
+	(void)events;
+	while ((number = init_next_signal(supervisor->signals.fd)) != 0) {
+		if (number == SIGCHLD)
+			init_reap(process_on_ended, supervisor);
+		else if (number == SIGTERM || number == SIGINT || number == SIGQUIT)
+			supervisor->stop_asked = true;
+		else
+			log_warn("%s ignored: a changed configuration takes a restart",
+			    strsignal(number));
+	}
+}
+
+/* Root, a clean process, a loop that hears signals. */
+static int prepare(struct supervisor *supervisor)
+{
+	struct err err;
+	const char *fault = role_table_fault();
+	int fd;
+
+	if (fault) {
+		(void)err_set(&err, "the role table contradicts itself: %s", fault);
+		return fail(&err, EXIT_CODE_FAILED);
+	}
+	if (preconditions_check_root(&err) || init_prepare(&supervisor->files, &err) ||
+	    events_open(&supervisor->events, &err) || (fd = init_open_signals(&err)) < 0)
+		return fail(&err, EXIT_CODE_FAILED);
+	if (events_add(&supervisor->events, &supervisor->signals, fd, on_signal, supervisor) != 0)
+		return EXIT_CODE_FAILED;
+	logs_unblock_own();
+	notify_open(&supervisor->notify);
+	(void)clearenv();
+	supervisor->available = sandbox_available();
+	supervisor->own_filters = verify_own_filters();
+	if (supervisor->own_filters < 0) {
+		log_error("/proc/self/status does not tell what a check of processes needs");
+		return EXIT_CODE_FAILED;
+	}
+	return EXIT_CODE_OK;
+}
+
+static int open_programs(struct supervisor *supervisor, uint32_t roles)
+{
+	struct err err;
+
+	for (unsigned role = ROLE_RUNNER; role < ROLE_COUNT; role++) {
+		if (!(roles & ROLE_BIT(role)) || supervisor->programs[role] >= 0)
+			continue;
+		supervisor->programs[role] = start_open_program(role, &err);
+		if (supervisor->programs[role] < 0)
+			return fail(&err, EXIT_CODE_FAILED);
+	}
+	return EXIT_CODE_OK;
+}
+
+static int load_configuration(struct supervisor *supervisor)
+{
+	int code = open_programs(supervisor, ROLE_BIT(ROLE_LOADER));
+
+	process_plan(supervisor, NULL);
+	if (code == EXIT_CODE_OK)
+		code = configuration_load(supervisor);
+	if (code == EXIT_CODE_OK)
+		process_plan(supervisor, supervisor->config);
+	return code;
+}
+
+/* What this machine and its other tenants must allow before anything is started. */
+static int check_ground(struct supervisor *supervisor)
+{
+	const struct us_config *config = supervisor->config;
+	struct err err;
+	int code;
+
+	if (preconditions_check_protections(supervisor->available, config->allow_missing, &err))
+		return fail(&err, EXIT_CODE_FAILED);
+	if (supervisor->options.check_only)
+		return EXIT_CODE_OK;
+	code = open_programs(supervisor, config_roles(config));
+	if (code != EXIT_CODE_OK)
+		return code;
+	if (fence_page_open(&supervisor->fence, config_text_at(config, config->run_directory),
+		&err) ||
+	    preconditions_check_uids(config->uid_base, &err))
+		return fail(&err, EXIT_CODE_FAILED);
+	/* C15: the lock and the empty uids prove that the last writer of the page is dead. */
+	supervisor->predecessor = fence_page_instance(&supervisor->fence);
+	fence_page_end_validity(&supervisor->fence);
+	return EXIT_CODE_OK;
+}
+
+static int open_listeners(struct supervisor *supervisor)
+{
+	struct err err;
+
+	if (supervisor->options.check_only || wire_open_listeners(supervisor, &err) == 0)
+		return EXIT_CODE_OK;
+	return fail(&err, EXIT_CODE_FAILED);
+}
+
+/* Before the first credential file is opened: what cannot be read with these cannot be read again
+ * at a restart either, and shows now. */
+static int shed_capabilities(struct supervisor *supervisor)
+{
+	uint64_t keep = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP |
+	    1ULL << CAP_KILL;
+	const char *step = start_keep_capabilities(keep,
+	    (supervisor->config->allow_missing & SANDBOX_BOUNDING_SET) != 0);
+
+	if (!step)
+		return EXIT_CODE_OK;
+	log_error("cannot give up capabilities: %s: %m", step);
+	return EXIT_CODE_FAILED;
+}
+
+static int lock_down(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
+		return EXIT_CODE_OK;
+	log_error("cannot lock down: %m");
+	return EXIT_CODE_FAILED;
+}
+
+/* The runner first, then all roles in the table's order; the syncer when the elector asks. */
+static int start_roles(struct supervisor *supervisor)
+{
+	uint32_t order[] = { ROLE_BIT(ROLE_RUNNER), ~ROLE_BIT(ROLE_RUNNER) };
+	struct process *process;
+
+	wire_plan(supervisor);
+	supervisor->seen_empty = true;
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (unsigned i = 0; i < ROLE_COUNT + ROLE_MAX_SHARDS; i++) {
+			process = &supervisor->slots[i];
+			if (process->wanted && (order[pass] & ROLE_BIT(process->id.role)))
+				(void)process_start(process, NULL, 0);
+		}
+		if (pass == 0 && lock_down() != EXIT_CODE_OK)
+			return EXIT_CODE_FAILED;
+	}
+	return EXIT_CODE_OK;
+}
+
+/* Ready is when every process that should run was verified and holds what it should (pitfall 15). */
+static void tell_ready(struct supervisor *supervisor)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < ROLE_COUNT + ROLE_MAX_SHARDS; i++) {
+		if (supervisor->slots[i].wanted && !process_serves(&supervisor->slots[i]))
+			return;
+		count += supervisor->slots[i].wanted;
+	}
+	if (!supervisor->ready)
+		log_info("ready: %u processes run, each verified in its row", count);
+	if (!supervisor->ready)
+		notify_send(&supervisor->notify, "READY=1");
+	supervisor->ready = true;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int run(struct supervisor *supervisor)
+{
+	int64_t now_ns = base_clock_boot_ns(), next_ns = now_ns, stop_ns;
+
+	for (;;) {
+		now_ns = base_clock_boot_ns();
+		if (now_ns - next_ns > STANDSTILL_NS)
+			process_forgive(supervisor, now_ns);
+		next_ns = process_due(supervisor, now_ns);
+		if (supervisor->stop_asked) {
+			if (stop_due(supervisor, now_ns, &stop_ns))
+				return EXIT_CODE_OK;
+			next_ns = least(next_ns, stop_ns);
+		} else {
+			next_ns = least(next_ns, credentials_due(supervisor, now_ns));
+			next_ns = least(next_ns, wire_due(supervisor, now_ns));
+			tell_ready(supervisor);
+			next_ns = least(next_ns, notify_watchdog(&supervisor->notify, now_ns));
+		}
+		events_turn(&supervisor->events, next_ns);
+	}
+}
+
+static int check_only(struct supervisor *supervisor)
+{
+	int code = credentials_check_all(supervisor);
+
+	if (code == EXIT_CODE_OK)
+		(void)puts("configuration ok");
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	static struct supervisor supervisor;
+	int code;
+
+	for (unsigned role = 0; role < ROLE_COUNT; role++)
+		supervisor.programs[role] = -1;
+	supervisor.listeners[0] = supervisor.listeners[1] = supervisor.config_fd = -1;
+	if ((code = read_options(&supervisor, argc, argv)) != EXIT_CODE_OK ||
+	    (code = prepare(&supervisor)) != EXIT_CODE_OK ||
+	    (code = load_configuration(&supervisor)) != EXIT_CODE_OK ||
+	    (code = check_ground(&supervisor)) != EXIT_CODE_OK ||
+	    (code = open_listeners(&supervisor)) != EXIT_CODE_OK ||
+	    (code = shed_capabilities(&supervisor)) != EXIT_CODE_OK)
+		return code;
+	if (supervisor.options.check_only)
+		return check_only(&supervisor);
+	if ((code = credentials_check_all(&supervisor)) != EXIT_CODE_OK ||
+	    (code = start_roles(&supervisor)) != EXIT_CODE_OK)
+		return code;
+	return run(&supervisor);
+}

@@ -1,0 +1,62 @@
+/*
+ * Reads the command line (see the header). Decides nothing, prints nothing: main does.
+ */
+#include "supervisor/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char options_usage[] =
+    "usage: understudyd [-n] [-d] [-v] [--config FILE]\n"
+    "  --config FILE  the configuration (default " OPTIONS_DEFAULT_CONFIG ")\n"
+    "  -n             check the configuration and the files that it names, start nothing\n"
+    "  -d             stay in the foreground (always so: a service manager starts it)\n"
+    "  -v             log more\n"
+    "exit codes: 0 stopped or checked, 1 could not run, 2 configuration, 78 identity in use\n";
+
+/* The value of `--config FILE` and `--config=FILE`; NULL when this is another argument or the
+ * value is missing. */
+static const char *config_value(const char *argument, const char *next, int *taken)
+{
+	static const char name[] = "--config";
+	size_t n = sizeof(name) - 1;
+
+	*taken = 1;
+	if (strncmp(argument, name, n) != 0)
+		return NULL;
+	if (argument[n] == '=')
+		return argument + n + 1;
+	*taken = 2;
+	return argument[n] == '\0' ? next : NULL;
+}
+
+static bool take_flag(struct options *options, const char *argument)
+{
+	if (strcmp(argument, "-n") == 0)
+		options->check_only = true;
+	else if (strcmp(argument, "-v") == 0)
+		options->verbose = true;
+	else if (strcmp(argument, "-h") == 0 || strcmp(argument, "--help") == 0)
+		options->help = true;
+	else if (strcmp(argument, "-d") != 0)
+		return false;
+	return true;
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct err *err)
+{
+	const char *value;
+	int taken;
+
+	*options = (struct options){ .config = OPTIONS_DEFAULT_CONFIG };
+	for (int i = 1; i < argc; i += taken) {
+		value = config_value(argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken);
+		if (value && *value)
+			options->config = value;
+		else if (strncmp(argv[i], "--config", 8) == 0)
+			return err_set(err, "%s: expected --config FILE", argv[i]);
+		else if (!take_flag(options, argv[i]))
+			return err_set(err, "%s: no such option (-h lists them)", argv[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,303 @@
+/*
+ * The table of requests and what each one does (see the header). The first thing that a child's
+ * packet meets behind control_receive: keep it short.
+ */
+#include "supervisor/requests.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "fence/fence.h"
+#include "policy/sandbox.h"
+#include "supervisor/credentials.h"
+#include "supervisor/process.h"
+#include "supervisor/verify.h"
+#include "supervisor/wire.h"
+#include "supervisor/workload.h"
+
+/* The elector's deadlines are believed up to here. */
+#define STOP_LATEST_NS	   30000000000LL
+/* A syncer that was killed so recently may still have a request on its way (F8). */
+#define SYNCER_ECHO_NS	   10000000000LL
+
+#define EVERYBODY (ROLE_BIT(ROLE_COUNT) - 1 - ROLE_BIT(ROLE_SUPERVISOR))
+#define LINKED	  (ROLE_KUBE | ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR))
+#define ELECTOR	  ROLE_BIT(ROLE_ELECTOR)
+#define IN(state) (1u << PROCESS_##state)
+#define VERIFIED  (IN(RUNNING) | IN(LEAVING))
+
+typedef void request_fn(struct process *process, const struct us_ctl *ctl);
+
+struct request_row {
+	uint32_t roles, states;
+	request_fn *act;
+};
+
+/* --- Greeting ------------------------------------------------------------------------------- */
+
+/* F38: native structs are exchanged within one build only. */
+static void on_hello(struct process *process, const struct us_ctl *ctl)
+{
+	if (ctl->a[0] != build_id[0] || ctl->a[1] != build_id[1])
+		process_kill(process, "its program is of another build than understudyd");
+	else
+		process->state = PROCESS_GREETED;
+}
+
+/* Names of the bits, for people. */
+static const char *name_protections(unsigned bits, char *text, size_t size)
+{
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (unsigned bit = 1; bit <= SANDBOX_ALL && n < size; bit <<= 1)
+		if (bits & bit)
+			n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+			    sandbox_protection_name(bit));
+	return text;
+}
+
+/* F15: what the kernel says, not what the process says; and its own word where the kernel says
+ * nothing. */
+static int verify_process(const struct process *process, unsigned in_force, struct err *err)
+{
+	const struct supervisor *supervisor = process->supervisor;
+	unsigned waived = supervisor->config ? supervisor->config->allow_missing :
+					       SANDBOX_REQUIRED & ~supervisor->available;
+	unsigned missing = SANDBOX_REQUIRED & ~in_force & ~waived;
+	struct verify_expected expected = { .id = process->id, .waived = waived,
+		.parent = (uint32_t)getpid(), .filters = (uint32_t)supervisor->own_filters };
+	struct verify_facts facts;
+	char names[160];
+
+	if (missing && process->id.role != ROLE_RUNNER)
+		return err_set(err, "not in force: %s",
+		    name_protections(missing, names, sizeof(names)));
+	if (process->id.role != ROLE_RUNNER)
+		expected.uid = role_uid(process->id, supervisor->config ?
+						supervisor->config->uid_base :
+						SUPERVISOR_DEFAULT_UID_BASE);
+	if (verify_read(process->pid, &facts, err))
+		return -1;
+	return verify_judge(&expected, &facts, err);
+}
+
+/* No link and no credential before this (design 1). */
+static void on_ready(struct process *process, const struct us_ctl *ctl)
+{
+	struct supervisor *supervisor = process->supervisor;
+	struct err err;
+
+	if (verify_process(process, (unsigned)ctl->a[0], &err)) {
+		process_kill(process, "the check of its process failed: %s", err.text);
+		return;
+	}
+	process->state = PROCESS_RUNNING;
+	process->beat_ns = base_clock_boot_ns();
+	log_debug("%s (pid %d) is locked down and verified", process->name, (int)process->pid);
+	if (process->id.role == ROLE_ELECTOR) {
+		if (supervisor->predecessor) /* C15: it may resume what that one held. */
+			process_tell(process, CONTROL_PREDECESSOR_DEAD, supervisor->predecessor, 0);
+		process_tell(process, CONTROL_WORKLOAD_SEEN, supervisor->seen_running,
+		    supervisor->seen_empty);
+	}
+	if (process->id.role == ROLE_RUNNER)
+		workload_on_runner_ready(process);
+	if (process->id.role == ROLE_MONITOR)
+		wire_grant_listeners(process);
+	if (ROLE_BIT(process->id.role) & ROLE_KUBE)
+		credentials_on_role_ready(process);
+}
+
+static void on_beat(struct process *process, const struct us_ctl *ctl)
+{
+	(void)ctl;
+	process->beat_ns = base_clock_boot_ns();
+}
+
+static void on_exiting(struct process *process, const struct us_ctl *ctl)
+{
+	char text[sizeof(ctl->blob)];
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = ctl->blob[i] > 0 && ctl->blob[i] < 0x20 ? '?' : ctl->blob[i];
+	log_debug("%s leaves: %s", process->name, text);
+}
+
+/* --- Links ---------------------------------------------------------------------------------- */
+
+static void on_link_cut(struct process *process, const struct us_ctl *ctl)
+{
+	struct role_id peer = { (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
+
+	if (ctl->a[0] >= ROLE_COUNT || ctl->a[1] >= ROLE_MAX_SHARDS ||
+	    !wire_between(process, peer))
+		process_kill(process, "it lost a link that it cannot have");
+	else
+		wire_cut(process, peer, base_clock_boot_ns());
+}
+
+/* F4. The accused of a link that is already down may be another process by now. */
+static void on_accuse(struct process *process, const struct us_ctl *ctl)
+{
+	struct supervisor *supervisor = process->supervisor;
+	struct role_id peer = { (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
+	int64_t now_ns = base_clock_boot_ns();
+	struct process *accused;
+	struct wire *wire;
+
+	if (ctl->a[0] >= ROLE_COUNT || ctl->a[1] >= ROLE_MAX_SHARDS ||
+	    !(wire = wire_between(process, peer))) {
+		process_kill(process, "it accuses a process with which it has no link");
+		return;
+	}
+	if (!wire->up)
+		return;
+	accused = process_of(supervisor, peer);
+	log_error("%s accuses %s of a bad message", process->name, accused->name);
+	wire_cut(process, peer, now_ns);
+	switch (children_judge(&process->accuser, role_row(process->id.role)->trust,
+	    role_row(peer.role)->trust, now_ns)) {
+	case CHILDREN_CUT: break;
+	case CHILDREN_KILL_ACCUSED:
+		process_kill(accused, "%s, which outranks it, had a bad message from it",
+		    process->name);
+		break;
+	case CHILDREN_RESTART_ACCUSER:
+		process_kill(process, "it accused others %d times", CHILDREN_CUTS_KEPT);
+		break;
+	}
+}
+
+/* --- The elector's requests ------------------------------------------------------------------ */
+
+static struct process *syncer_of(struct supervisor *supervisor)
+{
+	return process_of(supervisor, (struct role_id){ ROLE_SYNCER, 0 });
+}
+
+static void on_start_syncer(struct process *process, const struct us_ctl *ctl)
+{
+	struct supervisor *supervisor = process->supervisor;
+	struct process *syncer = syncer_of(supervisor);
+
+	(void)ctl;
+	if (supervisor->stop_asked ||
+	    !(config_roles(supervisor->config) & ROLE_BIT(ROLE_SYNCER)))
+		return;
+	supervisor->syncer_asked = false;
+	syncer->wanted = true;
+	if (syncer->state == PROCESS_NONE) {
+		syncer->state = PROCESS_WAITING;
+		syncer->again_ns = 0;
+	}
+}
+
+static void tell_syncer_gone(struct supervisor *supervisor, bool clean)
+{
+	process_tell(process_of(supervisor, (struct role_id){ ROLE_ELECTOR, 0 }),
+	    CONTROL_SYNCER_GONE, clean, 0);
+}
+
+void requests_on_syncer_end(struct supervisor *supervisor, bool clean, int64_t now_ns)
+{
+	supervisor->syncer_clean = clean;
+	supervisor->syncer_ended_ns = now_ns;
+	if (supervisor->syncer_asked)
+		tell_syncer_gone(supervisor, clean);
+	supervisor->syncer_asked = false;
+}
+
+static void on_stop_syncer(struct process *process, const struct us_ctl *ctl)
+{
+	struct supervisor *supervisor = process->supervisor;
+	struct process *syncer = syncer_of(supervisor);
+	int64_t now_ns = base_clock_boot_ns(), deadline_ns = (int64_t)ctl->a[0];
+
+	if (deadline_ns < now_ns || deadline_ns > now_ns + STOP_LATEST_NS)
+		deadline_ns = deadline_ns < now_ns ? now_ns : now_ns + STOP_LATEST_NS;
+	if (process_runs(syncer)) {
+		supervisor->syncer_asked = true;
+		process_stop(syncer, deadline_ns);
+		return;
+	}
+	process_stop(syncer, 0);
+	/* F8: one that was killed a moment ago may still have a request under way. */
+	tell_syncer_gone(supervisor, supervisor->syncer_clean || supervisor->syncer_ended_ns == 0 ||
+		now_ns - supervisor->syncer_ended_ns > SYNCER_ECHO_NS);
+}
+
+static void on_run(struct process *process, const struct us_ctl *ctl)
+{
+	workload_run(process->supervisor, ctl->a[0], ctl->a[1]);
+}
+
+static void on_stop_run(struct process *process, const struct us_ctl *ctl)
+{
+	(void)ctl;
+	workload_stop(process->supervisor);
+}
+
+static void on_leading(struct process *process, const struct us_ctl *ctl)
+{
+	static const char *const names[] = { "no role yet", "standby", "leading", "draining" };
+
+	if (ctl->a[0] > FENCE_DRAINING)
+		process_kill(process, "it is in a role that does not exist");
+	else
+		notify_send(&process->supervisor->notify, "STATUS=%s, term %llu", names[ctl->a[0]],
+		    (unsigned long long)ctl->a[1]);
+}
+
+static void on_workload_seen(struct process *process, const struct us_ctl *ctl)
+{
+	workload_on_seen(process->supervisor, ctl);
+}
+
+static void on_loaded(struct process *process, const struct us_ctl *ctl)
+{
+	(void)ctl;
+	if (process->credential >= CREDENTIAL_LIMIT ||
+	    process->supervisor->identities[process->credential].loaded)
+		process_kill(process, "it loaded what it was not asked for");
+	else
+		process->supervisor->identities[process->credential].expects_more = true;
+}
+
+/* --- The table ------------------------------------------------------------------------------- */
+
+static const struct request_row rows[] = {
+	[CONTROL_HELLO] = { EVERYBODY, IN(STARTED), on_hello },
+	[CONTROL_READY] = { EVERYBODY, IN(GREETED), on_ready },
+	[CONTROL_BEAT] = { EVERYBODY, VERIFIED, on_beat },
+	[CONTROL_EXITING] = { EVERYBODY, IN(STARTED) | IN(GREETED) | VERIFIED, on_exiting },
+	[CONTROL_LINK_CUT] = { LINKED, VERIFIED, on_link_cut },
+	[CONTROL_ACCUSE] = { LINKED, VERIFIED, on_accuse },
+	[CONTROL_CRED_ACK] = { ROLE_KUBE, VERIFIED, credentials_on_answer },
+	[CONTROL_CRED_NACK] = { ROLE_KUBE, VERIFIED, credentials_on_answer },
+	[CONTROL_START_SYNCER] = { ELECTOR, VERIFIED, on_start_syncer },
+	[CONTROL_STOP_SYNCER] = { ELECTOR, VERIFIED, on_stop_syncer },
+	[CONTROL_RUN] = { ELECTOR, VERIFIED, on_run },
+	[CONTROL_STOP_RUN] = { ELECTOR, VERIFIED, on_stop_run },
+	[CONTROL_LEADING] = { ELECTOR, VERIFIED, on_leading },
+	[CONTROL_WORKLOAD_SEEN] = { ROLE_BIT(ROLE_RUNNER), VERIFIED, on_workload_seen },
+	[CONTROL_LOADED] = { ROLE_BIT(ROLE_LOADER), IN(RUNNING), on_loaded },
+};
+
+bool requests_permitted(uint16_t type, enum role role, enum process_state state)
+{
+	return type < sizeof(rows) / sizeof(rows[0]) && rows[type].act &&
+	    (rows[type].roles & ROLE_BIT(role)) && (rows[type].states & 1u << state);
+}
+
+void requests_take(struct process *process, const struct us_ctl *ctl)
+{
+	if (requests_permitted(ctl->type, process->id.role, process->state))
+		rows[ctl->type].act(process, ctl);
+	else
+		process_kill(process, "it may not send control message %u now", ctl->type);
+}

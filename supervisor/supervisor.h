@@ -1,0 +1,127 @@
+/*
+ * The context of understudyd, and the map of its files:
+ *   main.c          the story: the steps of a start, the run, the stop
+ *   options.c       command line              preconditions.c  what a start is refused for
+ *   init.c          process 1 duties          events.c         the loop
+ *   configuration.c the checked configuration credentials.c    loaders, pinned identities
+ *   start.c         fork, descriptors, exec   verify.c         /proc against the row
+ *   process.c       one process from start to end              children.c  restart policy, pure
+ *   control.c       control links             requests.c       what a process may ask for
+ *   wire.c          links and listeners       fence.c          the page
+ *   workload.c      elector <-> runner        logs.c, notify.c lines; service manager
+ *   stop.c          the ordered end
+ * One thread; everything is owned by struct supervisor, which lives as long as the process.
+ */
+#ifndef SUPERVISOR_SUPERVISOR_H
+#define SUPERVISOR_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "policy/config.h"
+#include "policy/control.h"
+#include "policy/roles.h"
+#include "supervisor/children.h"
+#include "supervisor/control.h"
+#include "supervisor/events.h"
+#include "supervisor/fence.h"
+#include "supervisor/logs.h"
+#include "supervisor/notify.h"
+#include "supervisor/options.h"
+
+/* uid-base of interfaces (d): the loader runs under it while the configuration is not yet read. */
+#define SUPERVISOR_DEFAULT_UID_BASE 20000
+
+enum exit_code { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_CONFIG = 2 };
+
+enum process_state {
+	PROCESS_NONE,	 /* not running, not due */
+	PROCESS_WAITING, /* to be started at again_ns */
+	PROCESS_STARTED, /* runs; has not said HELLO */
+	PROCESS_GREETED, /* of our build; not yet READY */
+	PROCESS_RUNNING, /* locked down and verified: may have links and credentials */
+	PROCESS_LEAVING	 /* told to leave, or hung up, or killed; dead at kill_ns */
+};
+
+/* A slot for one process of one role (and shard; loaders: one per credential). */
+struct process {
+	struct supervisor *supervisor;
+	struct role_id id;
+	unsigned credential; /* loaders; CREDENTIAL_LIMIT: it reads the configuration */
+	enum process_state state;
+	bool wanted; /* restarted when it ends */
+	bool killed; /* SIGKILL sent by us; its cause is logged already */
+	pid_t pid;   /* 0: none */
+	int status;  /* of waitpid, of the last one that ended */
+	char name[48];
+	struct control control;
+	struct watch control_watch, log_watch;
+	struct logs *logs; /* while it runs */
+	bool hung_up;
+	int64_t started_ns, beat_ns, kill_ns, again_ns;
+	struct children_backoff backoff;
+	struct children_accuser accuser;
+};
+
+/* One allowed pair of processes. */
+struct wire {
+	struct process *ends[2];
+	uint64_t generation;
+	bool up;
+	int64_t since_ns, again_ns;
+	struct children_backoff backoff;
+};
+
+/* What is known of one identity: never a secret. */
+struct identity {
+	bool pinned_once, loaded, delivered;
+	bool expects_more;	 /* CONTROL_LOADED came, the struct behind it not yet */
+	struct us_loaded pinned; /* host, port, subject of the first load: fixed from then on (F7) */
+	uint64_t generation;
+	int role_end; /* one-shot link: the holder's end, until it is handed over; -1 */
+	int64_t again_ns;
+	struct children_backoff backoff;
+};
+
+#define SUPERVISOR_SLOTS (ROLE_COUNT + ROLE_MAX_SHARDS + CREDENTIAL_LIMIT)
+
+struct supervisor {
+	struct options options;
+	struct events events;
+	struct watch signals;
+	struct notify notify;
+	rlim_t files;	 /* soft limit that we were started with */
+	int own_filters; /* seccomp filters on ourselves */
+	unsigned available; /* SANDBOX_* of this machine */
+	int programs[ROLE_COUNT];
+
+	struct us_config *config; /* NULL until it is loaded and checked */
+	int config_fd;		  /* sealed memfd */
+	struct fence_page fence;
+	int listeners[2]; /* by enum control_listener */
+
+	struct process slots[SUPERVISOR_SLOTS];
+	struct identity identities[CREDENTIAL_LIMIT];
+	struct wire *wires;
+	unsigned wire_count;
+
+	bool syncer_asked; /* STOP_SYNCER waits for its answer */
+	bool syncer_clean; /* how the last syncer ended, and when */
+	int64_t syncer_ended_ns;
+	bool run_wanted; /* the elector's last word to the runner */
+	uint64_t run_term, run_valid_until_ns;
+	bool seen_running, seen_empty; /* the runner's last word to the elector */
+	bool ending_uid; /* the runner died: we end the workload's uid ourselves */
+	int64_t ending_at_ns;
+	uint64_t predecessor; /* instance of the last elector, dead; 0: none */
+
+	bool ready; /* READY=1 was told */
+	bool stop_asked;
+	unsigned stop_stage; /* enum of stop.c */
+	int64_t stop_until_ns;
+};
+
+#endif
