@@ -29,8 +29,8 @@ static void put_printable(char *dst, size_t size, struct str text)
 	dst[n] = '\0';
 }
 
-void answer_set(struct kube_answer *answer, enum kube_class class, enum peer_why why,
-    const char *words)
+void answer_set(
+    struct kube_answer *answer, enum kube_class class, enum peer_why why, const char *words)
 {
 	answer->class = class;
 	answer->why = why;
@@ -152,10 +152,10 @@ static bool read_status(struct kube_answer *answer, struct str body, bool *named
 		return false;
 	}
 	details = json_object_get(status, "details");
-	put_printable(answer->reason, sizeof(answer->reason),
-	    str_of(kube_json_text(status, "reason")));
-	put_printable(answer->message, sizeof(answer->message),
-	    str_of(kube_json_text(status, "message")));
+	put_printable(
+	    answer->reason, sizeof(answer->reason), str_of(kube_json_text(status, "reason")));
+	put_printable(
+	    answer->message, sizeof(answer->message), str_of(kube_json_text(status, "message")));
 	put_printable(answer->cause_field, sizeof(answer->cause_field),
 	    str_of(kube_json_text(json_array_get(json_object_get(details, "causes"), 0), "field")));
 	*named = kube_json_text(details, "name")[0] != '\0';
@@ -168,7 +168,8 @@ static bool read_status(struct kube_answer *answer, struct str body, bool *named
 
 /* A 404 is the object's only where the server names it; the resource itself is missing where it
  * says so in its own words; any other 404 is not Kubernetes speaking (C4, M7, H20). */
-static void refine_not_found(struct kube_answer *answer, bool is_status, bool named, struct str body)
+static void refine_not_found(
+    struct kube_answer *answer, bool is_status, bool named, struct str body)
 {
 	static const struct str page = STR_LIT("404 page not found");
 	static const char generic[] = "the server could not find the requested resource";
@@ -183,8 +184,8 @@ static void refine_not_found(struct kube_answer *answer, bool is_status, bool na
 		    "404 that does not come from a Kubernetes API server");
 }
 
-void answer_finish(struct kube_answer *answer, const struct answer_head *head, const char *path,
-    struct str body)
+void answer_finish(
+    struct kube_answer *answer, const struct answer_head *head, const char *path, struct str body)
 {
 	bool named = false, is_status;
 
@@ -193,8 +194,8 @@ void answer_finish(struct kube_answer *answer, const struct answer_head *head, c
 	if (answer->class == KUBE_OK) {
 		/* A login page with status 200 is not the server that was asked for (C4). */
 		if (strncmp(path, "/api", 4) == 0 && body.n && !head->json)
-			answer_set(answer, KUBE_BLIND, PEER_WHY_UNPARSABLE,
-			    "the answer is not JSON");
+			answer_set(
+			    answer, KUBE_BLIND, PEER_WHY_UNPARSABLE, "the answer is not JSON");
 		return;
 	}
 	is_status = head->json && read_status(answer, body, &named);
@@ -205,8 +206,8 @@ void answer_finish(struct kube_answer *answer, const struct answer_head *head, c
 	else if (strstr(answer->message, "request is too large")) /* etcd's limit is a 500 (M8) */
 		answer->class = KUBE_TOO_LARGE;
 	if (!answer->message[0])
-		(void)snprintf(answer->message, sizeof(answer->message), "HTTP status %d",
-		    answer->status);
+		(void)snprintf(
+		    answer->message, sizeof(answer->message), "HTTP status %d", answer->status);
 }
 
 void answer_fail(struct kube_answer *answer, CURLcode code, const char *words)
@@ -222,7 +223,10 @@ void answer_fail(struct kube_answer *answer, CURLcode code, const char *words)
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_CIPHER: class = KUBE_BLIND; why = PEER_WHY_X509; break;
+	case CURLE_SSL_CIPHER:
+		class = KUBE_BLIND;
+		why = PEER_WHY_X509;
+		break;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_RECV_ERROR:
 	case CURLE_SEND_ERROR:
@@ -234,7 +238,10 @@ void answer_fail(struct kube_answer *answer, CURLcode code, const char *words)
 		break;
 	case CURLE_OPERATION_TIMEDOUT: why = PEER_WHY_TIMEOUT; break;
 	case CURLE_OUT_OF_MEMORY:
-	case CURLE_URL_MALFORMAT: class = KUBE_BLIND; why = PEER_WHY_UNPARSABLE; break;
+	case CURLE_URL_MALFORMAT:
+		class = KUBE_BLIND;
+		why = PEER_WHY_UNPARSABLE;
+		break;
 	default: break;
 	}
 	answer_set(answer, class, why, words);
@@ -259,8 +266,8 @@ void answer_not_dialed(struct kube_answer *answer, enum dial_outcome outcome, st
 	if (address.n) {
 		size_t have = strlen(answer->message);
 
-		put_printable(answer->message + have, sizeof(answer->message) - have,
-		    STR_LIT(": "));
+		put_printable(
+		    answer->message + have, sizeof(answer->message) - have, STR_LIT(": "));
 		have += 2;
 		put_printable(answer->message + have, sizeof(answer->message) - have, address);
 	}

@@ -18,13 +18,13 @@ struct answer_head {
  * head before it said (100 Continue). */
 void answer_header(struct kube_answer *answer, struct answer_head *head, struct str line);
 /* The whole answer is there: sets class, why, reason, message, cause. path: of the request. */
-void answer_finish(struct kube_answer *answer, const struct answer_head *head, const char *path,
-    struct str body);
+void answer_finish(
+    struct kube_answer *answer, const struct answer_head *head, const char *path, struct str body);
 /* There is none. words: curl's error buffer. */
 void answer_fail(struct kube_answer *answer, CURLcode code, const char *words);
 /* The dialer gave no connection. */
 void answer_not_dialed(struct kube_answer *answer, enum dial_outcome outcome, struct str address);
-void answer_set(struct kube_answer *answer, enum kube_class class, enum peer_why why,
-    const char *words);
+void answer_set(
+    struct kube_answer *answer, enum kube_class class, enum peer_why why, const char *words);
 
 #endif

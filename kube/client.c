@@ -16,7 +16,7 @@
 #include "kube/internal.h"
 #include "policy/sandbox.h"
 
-#define DRAIN_MS   30000 /* a watch of an old generation goes on for so long (F7: 60 s at most) */
+#define DRAIN_MS    30000 /* a watch of an old generation goes on for so long (F7: 60 s at most) */
 #define EXIT_UNSAFE 70
 
 /* --- Answers -------------------------------------------------------------------------------- */
@@ -105,9 +105,9 @@ static void time_out(struct request *request, const char *words)
 
 static void set_timer(struct request *request)
 {
-	int64_t at_ns = request->flowing ?
-		  request->heard_ns + (int64_t)request->idle_ms * BASE_NS_PER_MS :
-		  request->asked_ns + (int64_t)request->deadline_ms * BASE_NS_PER_MS;
+	int64_t at_ns = request->flowing
+			    ? request->heard_ns + (int64_t)request->idle_ms * BASE_NS_PER_MS
+			    : request->asked_ns + (int64_t)request->deadline_ms * BASE_NS_PER_MS;
 
 	if (request->drain_ns && request->drain_ns < at_ns)
 		at_ns = request->drain_ns;
@@ -128,8 +128,7 @@ static void on_request_timer(void *arg, int64_t now_ns)
 {
 	struct request *request = arg;
 	struct kube_client *client = request->client;
-	int64_t deadline_ns =
-	    request->asked_ns + (int64_t)request->deadline_ms * BASE_NS_PER_MS;
+	int64_t deadline_ns = request->asked_ns + (int64_t)request->deadline_ms * BASE_NS_PER_MS;
 
 	if (request->state == REQUEST_OVER)
 		return;
@@ -291,8 +290,8 @@ int kube_client_credential(
 	if (!fresh)
 		return -1;
 	if (!target) {
-		client->targets = realloc(
-		    client->targets, (client->target_count + 1) * sizeof(*client->targets));
+		client->targets =
+		    realloc(client->targets, (client->target_count + 1) * sizeof(*client->targets));
 		CHECK(client->targets);
 		target = &client->targets[client->target_count++];
 		*target = (struct target){ .number = fresh->target };
@@ -326,8 +325,8 @@ bool kube_client_identity(
 		return false;
 	identity->generation = found->credential->generation;
 	identity->expires_us = found->credential->expires_us;
-	(void)str_copy(identity->subject, sizeof(identity->subject),
-	    str_of(found->credential->subject));
+	(void)str_copy(
+	    identity->subject, sizeof(identity->subject), str_of(found->credential->subject));
 	return true;
 }
 

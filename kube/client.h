@@ -17,50 +17,59 @@
 
 struct kube_client;
 
-enum kube_verb { KUBE_GET, KUBE_POST, KUBE_PUT, KUBE_PATCH_MERGE, KUBE_PATCH_APPLY, KUBE_PATCH_JSON, KUBE_DELETE };
+enum kube_verb {
+	KUBE_GET,
+	KUBE_POST,
+	KUBE_PUT,
+	KUBE_PATCH_MERGE,
+	KUBE_PATCH_APPLY,
+	KUBE_PATCH_JSON,
+	KUBE_DELETE
+};
 
 /* What an answer means. Everything up to KUBE_SERVER_ERROR was said by the server. */
 enum kube_class {
-	KUBE_OK,	   /* 2xx */
-	KUBE_NOT_FOUND,	   /* 404, the object */
+	KUBE_OK,           /* 2xx */
+	KUBE_NOT_FOUND,    /* 404, the object */
 	KUBE_NO_RESOURCE,  /* 404, the whole resource: no such kind here (M7, H20) */
 	KUBE_UNAUTHORIZED, /* 401 */
-	KUBE_FORBIDDEN,	   /* 403; message tells RBAC from UNDERSTUDY_* policies */
-	KUBE_CONFLICT,	   /* 409, resourceVersion or uid precondition */
-	KUBE_EXISTS,	   /* 409 AlreadyExists */
-	KUBE_GONE,	   /* 410 */
-	KUBE_TOO_LARGE,	   /* 413 */
-	KUBE_INVALID,	   /* 422 */
-	KUBE_THROTTLED,	   /* 429; retry_after_ms */
-	KUBE_REFUSED,	   /* any other 4xx, and 3xx */
+	KUBE_FORBIDDEN,    /* 403; message tells RBAC from UNDERSTUDY_* policies */
+	KUBE_CONFLICT,     /* 409, resourceVersion or uid precondition */
+	KUBE_EXISTS,       /* 409 AlreadyExists */
+	KUBE_GONE,         /* 410 */
+	KUBE_TOO_LARGE,    /* 413 */
+	KUBE_INVALID,      /* 422 */
+	KUBE_THROTTLED,    /* 429; retry_after_ms */
+	KUBE_REFUSED,      /* any other 4xx, and 3xx */
 	KUBE_SERVER_ERROR, /* 5xx */
-	KUBE_SILENT,	   /* refused, reset, time-out, no TLS or HTTP reply, cut body */
-	KUBE_BLIND,	   /* our own fault: x509, no cached address, not JSON, no credential (C4) */
+	KUBE_SILENT,       /* refused, reset, time-out, no TLS or HTTP reply, cut body */
+	KUBE_BLIND, /* our own fault: x509, no cached address, not JSON, no credential (C4) */
 };
 
 struct kube_ask {
 	unsigned target; /* credential number */
 	enum kube_verb verb;
-	const char *path;  /* starts with '/', already escaped (kube/url.h) */
-	const char *query; /* without '?', NULL or "" for none; already escaped */
-	struct str body;   /* copied */
+	const char *path;     /* starts with '/', already escaped (kube/url.h) */
+	const char *query;    /* without '?', NULL or "" for none; already escaped */
+	struct str body;      /* copied */
 	uint32_t deadline_ms; /* from now to the last byte; never 0 */
-	bool fresh;	   /* a new TCP and TLS connection for this one (M18, C4) */
+	bool fresh;           /* a new TCP and TLS connection for this one (M18, C4) */
 };
 
 struct kube_answer {
 	enum kube_class class;
-	int status;		/* HTTP status, 0 when there was none */
-	enum peer_why why;	/* the cause of SILENT, BLIND and errors, for PEER_SEEN (C4) */
-	bool sent;		/* false: no byte of the request left, so it cannot have been applied (H1) */
-	char reason[64];	/* Status.reason, printable */
-	char message[512];	/* Status.message or the transport's words, printable */
-	char cause_field[128];	/* Status.details.causes[0].field */
-	char warning[256];	/* Warning: 299 text (H11), "" when none */
+	int status;        /* HTTP status, 0 when there was none */
+	enum peer_why why; /* the cause of SILENT, BLIND and errors, for PEER_SEEN (C4) */
+	bool sent; /* false: no byte of the request left, so it cannot have been applied (H1) */
+	char reason[64];        /* Status.reason, printable */
+	char message[512];      /* Status.message or the transport's words, printable */
+	char cause_field[128];  /* Status.details.causes[0].field */
+	char warning[256];      /* Warning: 299 text (H11), "" when none */
 	int64_t retry_after_ms; /* 0: not said */
-	int64_t sent_ns, finished_ns; /* boot time of the start and end (validity counts from sent: I1) */
-	int64_t date_us;	/* Date header, 0 when absent (C9) */
-	struct str body;	/* valid during the callback only */
+	int64_t sent_ns,
+	    finished_ns; /* boot time of the start and end (validity counts from sent: I1) */
+	int64_t date_us; /* Date header, 0 when absent (C9) */
+	struct str body; /* valid during the callback only */
 };
 
 typedef void kube_done_fn(void *arg, const struct kube_answer *answer);

@@ -19,8 +19,8 @@ static bool all_of(struct str text, const char *extra)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.p[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9');
+		bool plain =
+		    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 
 		if (!plain && (c == '\0' || !strchr(extra, c)))
 			return false;
@@ -30,8 +30,8 @@ static bool all_of(struct str text, const char *extra)
 
 /* Cuts "https://HOST[:PORT][/BASE]" apart. The loader is the least trusted role, so its check is
  * made again here. */
-static int parse_server(struct kube_credential *credential, struct str server, struct str tls_name,
-    struct err *err)
+static int parse_server(
+    struct kube_credential *credential, struct str server, struct str tls_name, struct err *err)
 {
 	static const struct str scheme = STR_LIT("https://");
 	struct str host = { server.p, 0 }, digits = { NULL, 0 }, base;
@@ -201,8 +201,8 @@ out:
 	return claims;
 }
 
-static int check_token(struct kube_credential *credential, struct str token, int64_t now_us,
-    struct err *err)
+static int check_token(
+    struct kube_credential *credential, struct str token, int64_t now_us, struct err *err)
 {
 	json_t *claims;
 	int64_t expires_s;
@@ -235,8 +235,8 @@ static char *copy_public(struct str text)
 }
 
 /* Token first, key behind it; the bounds of messages.def make both fit into one slot. */
-static int fill(struct kube_credential *credential, const struct msg_credential *message,
-    struct err *err)
+static int fill(
+    struct kube_credential *credential, const struct msg_credential *message, struct err *err)
 {
 	size_t header = message->token.n ? sizeof(bearer) - 1 + message->token.n + 1 : 0;
 

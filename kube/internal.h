@@ -20,10 +20,10 @@
 #define MAX_BODY_BYTES (32u * 1024 * 1024)
 
 enum request_state {
-	REQUEST_NEW,	 /* has no pool yet */
-	REQUEST_PARKED,	 /* waits for a connection */
+	REQUEST_NEW,     /* has no pool yet */
+	REQUEST_PARKED,  /* waits for a connection */
 	REQUEST_RUNNING, /* in libcurl's hands */
-	REQUEST_OVER	 /* answered; the callback comes next */
+	REQUEST_OVER     /* answered; the callback comes next */
 };
 
 struct request {
@@ -38,7 +38,8 @@ struct request {
 	struct buf body;
 	bool fresh, streaming;
 	uint32_t deadline_ms, idle_ms;
-	int64_t asked_ns, heard_ns, drain_ns; /* drain_ns: 0 or when a stream of an old generation ends */
+	int64_t asked_ns, heard_ns,
+	    drain_ns; /* drain_ns: 0 or when a stream of an old generation ends */
 	struct loop_timer timer;
 	kube_chunk_fn *chunk;
 	kube_done_fn *done;
@@ -48,11 +49,11 @@ struct request {
 	char *url;
 	struct curl_slist headers[4];
 	char error[CURL_ERROR_SIZE];
-	int fd;		   /* handed over, not yet taken by libcurl; -1: none */
-	bool opener;	   /* makes a connection of its pool */
+	int fd;            /* handed over, not yet taken by libcurl; -1: none */
+	bool opener;       /* makes a connection of its pool */
 	bool wants_socket; /* libcurl found no connection to use */
-	bool tried;	   /* a dialer was asked, or a connection used, on its behalf */
-	bool ended;	   /* chunk said enough */
+	bool tried;        /* a dialer was asked, or a connection used, on its behalf */
+	bool ended;        /* chunk said enough */
 	bool cancelled;
 	bool flowing; /* a stream's head came with 200: idle_ms counts, not deadline_ms */
 	/* Answer. */
@@ -65,13 +66,13 @@ struct pool {
 	struct pool *next;
 	struct kube_client *client;
 	struct kube_credential *credential;
-	char name[64];	 /* "/dialer/<target>/<generation>/<epoch>" */
-	bool fresh;	 /* serves one request */
-	bool retired;	 /* no new requests */
-	bool dialing;	 /* a dialer was asked */
-	bool opening;	 /* an opener has a descriptor, the connection is not up */
-	unsigned up;	 /* connections that are */
-	int64_t rx_ns;	 /* last time that anything could be read from one of them */
+	char name[64]; /* "/dialer/<target>/<generation>/<epoch>" */
+	bool fresh;    /* serves one request */
+	bool retired;  /* no new requests */
+	bool dialing;  /* a dialer was asked */
+	bool opening;  /* an opener has a descriptor, the connection is not up */
+	unsigned up;   /* connections that are */
+	int64_t rx_ns; /* last time that anything could be read from one of them */
 };
 
 struct connection {

@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "ipc/messages.h"
 
-#define KUBE_LEASE_NAME	     "kubeslice-controller-ha"
+#define KUBE_LEASE_NAME      "kubeslice-controller-ha"
 #define KUBE_LEASE_PEER_NAME "kubeslice-controller-ha-peer"
-#define KUBE_TERM_MAX	     (1ULL << 53)
+#define KUBE_TERM_MAX        (1ULL << 53)
 
 struct kube_lease {
 	char uid[40], resource_version[64];
@@ -24,7 +24,7 @@ struct kube_lease {
 	enum lease_phase phase;
 	uint64_t instance;
 	int64_t acquire_us, renew_us; /* 0 = absent */
-	uint32_t duration_ms;	      /* 0 = absent or not positive */
+	uint32_t duration_ms;         /* 0 = absent or not positive */
 	uint64_t transitions;
 	char timing[64], pair[65], handover[256], handover_ack[512], standby[256], paused_until[40];
 	char rejoin[128];
@@ -40,8 +40,8 @@ bool kube_lease_claims(const struct kube_lease *lease);
  * led-term, phase, instance, pair, timing, transitions, and the optional texts (removed when "").
  * New reference.
  */
-json_t *kube_lease_write(const json_t *base, const struct kube_lease *lease,
-    const char *namespace, const char *name);
+json_t *kube_lease_write(
+    const json_t *base, const struct kube_lease *lease, const char *namespace, const char *name);
 /* RFC 3339 with six decimals and Z; 0 and back. -1 when the text is no such time. */
 void kube_time_put(char text[40], int64_t us);
 int kube_time_parse(const char *text, int64_t *us);

@@ -313,8 +313,7 @@ static struct pool *heir(struct pool *pool)
 {
 	struct target *target = client_target(pool->client, pool->credential->target);
 
-	if (pool->retired && target && target->pool &&
-	    target->pool->credential == pool->credential)
+	if (pool->retired && target && target->pool && target->pool->credential == pool->credential)
 		return target->pool;
 	return pool;
 }
@@ -375,7 +374,9 @@ int connection_open(struct request *request)
 	connection = calloc(1, sizeof(*connection));
 	CHECK(connection);
 	*connection = (struct connection){ .next = request->client->connections,
-		.client = request->client, .pool = request->pool, .fd = fd };
+		.client = request->client,
+		.pool = request->pool,
+		.fd = fd };
 	request->client->connections = connection;
 	request->fd = -1;
 	return fd;

@@ -26,8 +26,7 @@ struct secret_arena *secret_arena_new(unsigned slots, bool *locked)
 		return NULL;
 	arena->slots = slots;
 	arena->taken = calloc(slots, sizeof(bool));
-	arena->pages =
-	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	arena->pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!arena->taken || arena->pages == MAP_FAILED) {
 		if (arena->pages != MAP_FAILED)
 			(void)munmap(arena->pages, size);

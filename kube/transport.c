@@ -16,7 +16,7 @@
 
 #define CONNECTION_LIFETIME_S 900L
 /* Without TLS 1.3's own suites, which are all fine. */
-#define TLS12_CIPHERS	      "ECDHE+AESGCM:ECDHE+CHACHA20"
+#define TLS12_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 /* --- Options -------------------------------------------------------------------------------- */
 
@@ -123,9 +123,13 @@ static void set_headers(struct request *request)
 
 static void set_method(struct request *request)
 {
-	static const char *const names[] = { [KUBE_GET] = "GET", [KUBE_POST] = "POST",
-		[KUBE_PUT] = "PUT", [KUBE_PATCH_MERGE] = "PATCH", [KUBE_PATCH_APPLY] = "PATCH",
-		[KUBE_PATCH_JSON] = "PATCH", [KUBE_DELETE] = "DELETE" };
+	static const char *const names[] = { [KUBE_GET] = "GET",
+		[KUBE_POST] = "POST",
+		[KUBE_PUT] = "PUT",
+		[KUBE_PATCH_MERGE] = "PATCH",
+		[KUBE_PATCH_APPLY] = "PATCH",
+		[KUBE_PATCH_JSON] = "PATCH",
+		[KUBE_DELETE] = "DELETE" };
 	CURL *easy = request->easy;
 
 	if (request->body.len || request->verb == KUBE_POST) {

@@ -8,7 +8,7 @@
 static bool is_unreserved(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	    c == '-' || c == '.' || c == '_' || c == '~';
+	       c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 void kube_url_escape(struct buf *out, const char *text)

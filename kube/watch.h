@@ -15,10 +15,16 @@
 
 struct kube_watch;
 
-enum kube_watch_event { KUBE_WATCH_LISTED, KUBE_WATCH_ADDED, KUBE_WATCH_MODIFIED, KUBE_WATCH_DELETED };
+enum kube_watch_event {
+	KUBE_WATCH_LISTED,
+	KUBE_WATCH_ADDED,
+	KUBE_WATCH_MODIFIED,
+	KUBE_WATCH_DELETED
+};
 
 struct kube_watch_ops {
-	/* A new list begins: everything not LISTED again before on_synced is absent at that version. */
+	/* A new list begins: everything not LISTED again before on_synced is absent at that
+	 * version. */
 	void (*on_begin)(void *arg);
 	void (*on_object)(void *arg, enum kube_watch_event event, const json_t *object);
 	/* The list is complete and consistent at this resourceVersion. */
@@ -31,9 +37,9 @@ struct kube_watch_ops {
 
 struct kube_watch_options {
 	unsigned target;
-	const char *path;  /* the collection; copied */
-	const char *query; /* selectors, escaped, without '?'; copied; may be NULL */
-	uint32_t page;	   /* items of one page of a list, 0: 500 */
+	const char *path;     /* the collection; copied */
+	const char *query;    /* selectors, escaped, without '?'; copied; may be NULL */
+	uint32_t page;        /* items of one page of a list, 0: 500 */
 	uint32_t deadline_ms; /* of one list page */
 	bool initial_events;  /* try sendInitialEvents first */
 };
