@@ -59,7 +59,7 @@ static int parse_server(
 	base = (struct str){ p, (size_t)(end - p) };
 	while (base.n && base.p[base.n - 1] == '/')
 		base.n--;
-	if (host.n == 0 || !all_of(host, host.p[0] == '[' ? "[]:." : "-._") ||
+	if (host.n == 0 || bracket || !all_of(host, host.p[0] == '[' ? "[]:." : "-._") ||
 	    !all_of(base, "/-._~%"))
 		return err_set(err, "server: expected https://host[:port]");
 	if (tls_name.n) {

@@ -27,21 +27,25 @@ static const struct {
 	{ 403, true, "{\"kind\":\"Status\",\"message\":\"UNDERSTUDY_FENCE: no\"}", KUBE_FORBIDDEN,
 	    PEER_WHY_FORBIDDEN },
 	{ 404, true,
-	    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"leases \\\"x\\\" not found\","
+	    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"leases \\\"x\\\" not "
+	    "found\","
 	    "\"details\":{\"name\":\"x\",\"kind\":\"leases\"}}",
 	    KUBE_NOT_FOUND, PEER_WHY_NONE },
 	{ 404, true,
-	    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"the server could not find the "
+	    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"the server could not find "
+	    "the "
 	    "requested resource\",\"details\":{}}",
 	    KUBE_NO_RESOURCE, PEER_WHY_NONE },
 	{ 404, true,
-	    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"the server could not find the "
+	    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"message\":\"the server could not find "
+	    "the "
 	    "requested resource (post x)\",\"details\":{\"name\":\"y\"}}",
 	    KUBE_NO_RESOURCE, PEER_WHY_NONE },
 	{ 404, false, "404 page not found\n", KUBE_NO_RESOURCE, PEER_WHY_NONE },
 	{ 404, false, "<html>nothing here", KUBE_BLIND, PEER_WHY_UNPARSABLE },
 	{ 404, true, "{\"error\":\"no such route\"}", KUBE_BLIND, PEER_WHY_UNPARSABLE },
-	{ 409, true, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}", KUBE_CONFLICT, PEER_WHY_NONE },
+	{ 409, true, "{\"kind\":\"Status\",\"reason\":\"Conflict\"}", KUBE_CONFLICT,
+	    PEER_WHY_NONE },
 	{ 409, true, "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\"}", KUBE_EXISTS,
 	    PEER_WHY_NONE },
 	{ 410, true, "{\"kind\":\"Status\",\"reason\":\"Expired\"}", KUBE_GONE, PEER_WHY_NONE },
@@ -87,8 +91,10 @@ static void test_status_fields(void **state)
 
 	(void)state;
 	answer_finish(&answer, &head, "/api/v1/x",
-	    STR_LIT("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"bad\\u001b[31m \\u00e9\","
-		    "\"details\":{\"retryAfterSeconds\":3,\"causes\":[{\"field\":\"spec.term\"},{}]}}"));
+	    STR_LIT("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"bad\\u001b[31m "
+		    "\\u00e9\","
+		    "\"details\":{\"retryAfterSeconds\":3,\"causes\":[{\"field\":\"spec.term\"},{}]"
+		    "}}"));
 	assert_string_equal(answer.reason, "Invalid");
 	assert_string_equal(answer.message, "bad?[31m ??"); /* printable, always */
 	assert_string_equal(answer.cause_field, "spec.term");
@@ -107,8 +113,9 @@ static void head_of(struct kube_answer *answer, const char *const *lines)
 
 static void test_heads(void **state)
 {
-	static const char *const lines[] = { "HTTP/1.1 100 Continue\r\n", "warning: 299 - \"gone\"\r\n",
-		"\r\n", "HTTP/2 201 \r\n", "Content-Type: application/json; charset=utf-8\r\n",
+	static const char *const lines[] = { "HTTP/1.1 100 Continue\r\n",
+		"warning: 299 - \"gone\"\r\n", "\r\n", "HTTP/2 201 \r\n",
+		"Content-Type: application/json; charset=utf-8\r\n",
 		"WARNING: 299 - \"unknown field \\\"a\\\"\"\r\n", "warning: 299 - \"b\"\r\n",
 		"warning: 199 - \"other\"\r\n", "retry-after: 5\r\n",
 		"date: Thu, 01 Jan 1970 00:01:00 GMT\r\n", "\r\n", NULL };
@@ -153,8 +160,10 @@ static void test_failures(void **state)
 		{ CURLE_PEER_FAILED_VERIFICATION, "", KUBE_BLIND, PEER_WHY_X509 },
 		{ CURLE_SSL_CACERT_BADFILE, "", KUBE_BLIND, PEER_WHY_X509 },
 		{ CURLE_SSL_CERTPROBLEM, "", KUBE_BLIND, PEER_WHY_X509 },
-		{ CURLE_SSL_CONNECT_ERROR, "sslv3 alert bad certificate", KUBE_BLIND, PEER_WHY_X509 },
-		{ CURLE_RECV_ERROR, "tlsv13 alert certificate required", KUBE_BLIND, PEER_WHY_X509 },
+		{ CURLE_SSL_CONNECT_ERROR, "sslv3 alert bad certificate", KUBE_BLIND,
+		    PEER_WHY_X509 },
+		{ CURLE_RECV_ERROR, "tlsv13 alert certificate required", KUBE_BLIND,
+		    PEER_WHY_X509 },
 		{ CURLE_SSL_CONNECT_ERROR, "wrong version number", KUBE_SILENT, PEER_WHY_RESET },
 		{ CURLE_RECV_ERROR, "Connection reset by peer", KUBE_SILENT, PEER_WHY_RESET },
 		{ CURLE_OPERATION_TIMEDOUT, "", KUBE_SILENT, PEER_WHY_TIMEOUT },

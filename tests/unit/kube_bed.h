@@ -41,7 +41,7 @@
 enum bed_mode {
 	BED_H2 = 'h',
 	BED_H1 = '1',
-	BED_MUTE = 'm',	   /* accepts, never says a word */
+	BED_MUTE = 'm',    /* accepts, never says a word */
 	BED_GARBAGE = 'g', /* no TLS */
 	BED_RESET = 'r',   /* closes at once */
 	BED_OTHER_PORT = 'o'
@@ -83,8 +83,8 @@ static inline void bed_extend(X509 *certificate, int nid, const char *value)
 }
 
 /* Signed by issuer (NULL: by itself), good from an hour ago for `days`. */
-static inline X509 *bed_certify(EVP_PKEY *key, const char *name, const char *alternative, X509 *issuer,
-    EVP_PKEY *issuer_key, long days)
+static inline X509 *bed_certify(EVP_PKEY *key, const char *name, const char *alternative,
+    X509 *issuer, EVP_PKEY *issuer_key, long days)
 {
 	X509 *certificate = X509_new();
 	X509_NAME *subject = X509_get_subject_name(certificate);
@@ -163,8 +163,8 @@ static inline void bed_h1_big(SSL *ssl)
 /* One request's answer. False: the connection ends. */
 static inline bool bed_h1_serve(SSL *ssl, const char *request)
 {
-	static const char stream[] = "HTTP/1.1 200 OK" BED_JSON
-				     "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\"\n\r\n";
+	static const char stream[] =
+	    "HTTP/1.1 200 OK" BED_JSON "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\"\n\r\n";
 	static const char cut[] = "HTTP/1.1 200 OK" BED_JSON "\r\nContent-Length: 99\r\n\r\n{";
 	const char *path = strchr(request, ' ');
 
@@ -179,8 +179,7 @@ static inline bool bed_h1_serve(SSL *ssl, const char *request)
 	else if (strncmp(path, " /api/stall", 11) == 0)
 		(void)bed_write(ssl, stream, sizeof(stream) - 1);
 	else if (strncmp(path, " /api/stream", 12) == 0)
-		return bed_write(ssl, stream, sizeof(stream) - 1) &&
-		    bed_write(ssl, "0\r\n\r\n", 5);
+		return bed_write(ssl, stream, sizeof(stream) - 1) && bed_write(ssl, "0\r\n\r\n", 5);
 	else if (strncmp(path, " /api/html", 10) == 0)
 		bed_h1_answer(ssl, "200 OK\r\nContent-Type: text/html", "<html>");
 	else if (strncmp(path, " /api/429", 9) == 0)
@@ -222,7 +221,8 @@ static inline void bed_h1(struct bed_connection *c, SSL *ssl)
 		if (!end)
 			continue;
 		length = strcasestr(text, "content-length: ");
-		if (length && length < end && (size_t)atoi(length + 16) > have - (size_t)(end + 4 - text))
+		if (length && length < end &&
+		    (size_t)atoi(length + 16) > have - (size_t)(end + 4 - text))
 			continue;
 		bed_note_head(c, text);
 		if (!bed_h1_serve(ssl, text))
@@ -243,11 +243,13 @@ static inline bool bed_read(SSL *ssl, unsigned char *bytes, size_t n)
 	return true;
 }
 
-static inline bool bed_frame(SSL *ssl, int type, int flags, uint32_t stream, const void *bytes, size_t n)
+static inline bool bed_frame(
+    SSL *ssl, int type, int flags, uint32_t stream, const void *bytes, size_t n)
 {
-	unsigned char head[9] = { (unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n,
-		(unsigned char)type, (unsigned char)flags, (unsigned char)(stream >> 24),
-		(unsigned char)(stream >> 16), (unsigned char)(stream >> 8), (unsigned char)stream };
+	unsigned char head[9] = { (unsigned char)(n >> 16), (unsigned char)(n >> 8),
+		(unsigned char)n, (unsigned char)type, (unsigned char)flags,
+		(unsigned char)(stream >> 24), (unsigned char)(stream >> 16),
+		(unsigned char)(stream >> 8), (unsigned char)stream };
 
 	return bed_write(ssl, head, sizeof(head)) && bed_write(ssl, bytes, n);
 }
@@ -256,8 +258,8 @@ static inline bool bed_frame(SSL *ssl, int type, int flags, uint32_t stream, con
 static inline void bed_h2_answer(SSL *ssl, uint32_t stream, unsigned char method)
 {
 	/* :status 200; content-type (static entry 31) as a literal. */
-	static const unsigned char head[] = { 0x88, 0x0f, 0x10, 16, 'a', 'p', 'p', 'l', 'i', 'c', 'a',
-		't', 'i', 'o', 'n', '/', 'j', 's', 'o', 'n' };
+	static const unsigned char head[] = { 0x88, 0x0f, 0x10, 16, 'a', 'p', 'p', 'l', 'i', 'c',
+		'a', 't', 'i', 'o', 'n', '/', 'j', 's', 'o', 'n' };
 
 	if (method == 0x83)
 		return;
@@ -278,7 +280,7 @@ static inline void bed_h2(struct bed_connection *c, SSL *ssl)
 	while (bed_read(ssl, head, 9)) {
 		size_t n = (size_t)head[0] << 16 | (size_t)head[1] << 8 | head[2];
 		uint32_t stream = (uint32_t)head[5] << 24 | (uint32_t)head[6] << 16 |
-		    (uint32_t)head[7] << 8 | head[8];
+				  (uint32_t)head[7] << 8 | head[8];
 
 		if (n > sizeof(payload) || !bed_read(ssl, payload, n))
 			return;
@@ -339,9 +341,9 @@ static inline int bed_choose(SSL *ssl, const unsigned char **out, unsigned char 
 	(void)ssl;
 	(void)arg;
 	return SSL_select_next_proto((unsigned char **)out, length, h2, 3, in, n) ==
-		OPENSSL_NPN_NEGOTIATED ?
-	    SSL_TLSEXT_ERR_OK :
-	    SSL_TLSEXT_ERR_NOACK;
+		       OPENSSL_NPN_NEGOTIATED
+		   ? SSL_TLSEXT_ERR_OK
+		   : SSL_TLSEXT_ERR_NOACK;
 }
 
 static inline int bed_any(int ok, X509_STORE_CTX *store)
@@ -384,7 +386,9 @@ static inline void bed_send_fd(int link, int fd)
 	} control = { 0 };
 	char byte = '+';
 	struct iovec vector = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr message = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes) };
 	struct cmsghdr *c = &control.header;
 
@@ -400,7 +404,8 @@ static inline void bed_send_fd(int link, int fd)
 /* The child: each byte of the link is a connection to make, serve and hand over. */
 _Noreturn static inline void bed_child(struct bed *bed, int link, EVP_PKEY *key, X509 *certificate)
 {
-	SSL_CTX *h1 = bed_context(key, certificate, false), *h2 = bed_context(key, certificate, true);
+	SSL_CTX *h1 = bed_context(key, certificate, false),
+		*h2 = bed_context(key, certificate, true);
 	struct sockaddr_in address, other;
 	int listener = bed_listen(&address), second = bed_listen(&other), number = 0, on = 1;
 	char mode;
@@ -416,8 +421,8 @@ _Noreturn static inline void bed_child(struct bed *bed, int link, EVP_PKEY *key,
 		if (!c || connect(fd, (struct sockaddr *)to, sizeof(*to)))
 			abort();
 		*c = (struct bed_connection){ bed, mode == BED_H2 ? h2 : h1,
-			accept4(to == &other ? second : listener, NULL, NULL, SOCK_CLOEXEC), ++number,
-			(enum bed_mode)mode };
+			accept4(to == &other ? second : listener, NULL, NULL, SOCK_CLOEXEC),
+			++number, (enum bed_mode)mode };
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		(void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		atomic_fetch_add(&bed->shared->dials, 1);
@@ -440,7 +445,8 @@ static inline void bed_filter(void)
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		abort();
 }
 
@@ -459,9 +465,10 @@ static inline void bed_start(struct bed *bed)
 	bed_print_certificate(bed->certificate, client);
 	bed_print_key(bed->key, client_key, NULL);
 	bed_print_key(bed->encrypted_key, client_key, "secret");
-	bed->shared = mmap(NULL, sizeof(*bed->shared), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (bed->shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+	bed->shared = mmap(
+	    NULL, sizeof(*bed->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (bed->shared == MAP_FAILED ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		abort();
 	bed->child = fork();
 	if (bed->child == 0) {
@@ -502,11 +509,14 @@ static inline int bed_receive_fd(struct bed *bed)
 	} control = { 0 };
 	char byte;
 	struct iovec vector = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr message = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
 		.msg_controllen = CMSG_LEN(sizeof(int)) };
 	int fd = -1;
 
-	if (recvmsg(bed->link, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&message))
+	if (recvmsg(bed->link, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1 &&
+	    CMSG_FIRSTHDR(&message))
 		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
 	return fd;
 }

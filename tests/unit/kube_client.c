@@ -16,9 +16,9 @@ struct role_process {
 	struct loop *loop;
 	struct us_config config;
 	bool no_dialer;
-	int refuse;	    /* answer dials with this outcome; DIAL_OK: connect */
-	int wrong_fd;	    /* hand this one over instead of a connection; -1: do not */
-	bool hold;	    /* dials get no answer */
+	int refuse;         /* answer dials with this outcome; DIAL_OK: connect */
+	int wrong_fd;       /* hand this one over instead of a connection; -1: do not */
+	bool hold;          /* dials get no answer */
 	enum bed_mode mode; /* of the next connections */
 	uint64_t asked[64];
 	unsigned asked_count, answered_count;
@@ -70,7 +70,8 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 
 static void dialed(enum dial_outcome outcome, int fd)
 {
-	struct msg_dialed m = { .id = role.asked[role.answered_count++ % 64], .outcome = outcome,
+	struct msg_dialed m = { .id = role.asked[role.answered_count++ % 64],
+		.outcome = outcome,
 		.address = STR_LIT("127.0.0.1") };
 
 	role.verdict = kube_client_dialed(role.client, &m, fd);
@@ -161,8 +162,9 @@ static void pass_ms(int ms)
 
 static struct kube_ask get(const char *path, uint32_t deadline_ms)
 {
-	return (struct kube_ask){ .target = 3, .verb = KUBE_GET, .path = path,
-		.deadline_ms = deadline_ms };
+	return (struct kube_ask){
+		.target = 3, .verb = KUBE_GET, .path = path, .deadline_ms = deadline_ms
+	};
 }
 
 static struct msg_credential identity(uint64_t generation)
@@ -170,8 +172,11 @@ static struct msg_credential identity(uint64_t generation)
 	static char server[64];
 
 	(void)snprintf(server, sizeof(server), "https://127.0.0.1:%u", bed.port);
-	return (struct msg_credential){ .target = 3, .generation = generation,
-		.server = str_of(server), .ca = str_of(bed.ca), .token = STR_LIT("abc.def.ghi") };
+	return (struct msg_credential){ .target = 3,
+		.generation = generation,
+		.server = str_of(server),
+		.ca = str_of(bed.ca),
+		.token = STR_LIT("abc.def.ghi") };
 }
 
 static void take(const struct msg_credential *credential)
@@ -269,8 +274,12 @@ static void test_http1_reuses_and_adds_connections(void **state)
 
 static void test_verbs_bodies_headers(void **state)
 {
-	struct kube_ask what = { .target = 3, .verb = KUBE_PATCH_MERGE, .path = "/api/v1/x",
-		.query = "timeout=5s", .body = STR_LIT("{\"a\":1}"), .deadline_ms = 5000 };
+	struct kube_ask what = { .target = 3,
+		.verb = KUBE_PATCH_MERGE,
+		.path = "/api/v1/x",
+		.query = "timeout=5s",
+		.body = STR_LIT("{\"a\":1}"),
+		.deadline_ms = 5000 };
 	struct result result;
 
 	(void)state;
@@ -319,7 +328,10 @@ static void test_hostile_answers(void **state)
 
 static void test_deadline_covers_the_answer_and_spares_the_next(void **state)
 {
-	struct kube_ask hang = { .target = 3, .verb = KUBE_POST, .path = "/api/v1", .deadline_ms = 60,
+	struct kube_ask hang = { .target = 3,
+		.verb = KUBE_POST,
+		.path = "/api/v1",
+		.deadline_ms = 60,
 		.body = STR_LIT("{}") };
 	struct kube_ask what = get("/api/v1", 5000);
 	struct result result;
@@ -338,8 +350,9 @@ static void test_deadline_covers_the_answer_and_spares_the_next(void **state)
 /* Upstream situation 1: the established flow is frozen, new ones work. */
 static void test_silently_dead_connection(void **state)
 {
-	struct kube_ask watch = { .target = 3, .verb = KUBE_DELETE, .path = "/api/v1",
-		.deadline_ms = 5000 };
+	struct kube_ask watch = {
+		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = 5000
+	};
 	struct kube_ask what = get("/api/v1", 80);
 	struct result stream = { 0 }, result;
 
@@ -360,10 +373,14 @@ static void test_silently_dead_connection(void **state)
 
 static void test_a_busy_connection_keeps_its_watches(void **state)
 {
-	struct kube_ask watch = { .target = 3, .verb = KUBE_DELETE, .path = "/api/v1",
-		.deadline_ms = 5000 };
-	struct kube_ask hang = { .target = 3, .verb = KUBE_POST, .path = "/api/v1",
-		.body = STR_LIT("{}"), .deadline_ms = 200 };
+	struct kube_ask watch = {
+		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = 5000
+	};
+	struct kube_ask hang = { .target = 3,
+		.verb = KUBE_POST,
+		.path = "/api/v1",
+		.body = STR_LIT("{}"),
+		.deadline_ms = 200 };
 	struct kube_ask what = get("/api/v1", 5000);
 	struct result stream = { 0 }, slow = { 0 };
 
@@ -466,8 +483,11 @@ static void test_streams(void **state)
 
 static void test_cancel(void **state)
 {
-	struct kube_ask hang = { .target = 3, .verb = KUBE_POST, .path = "/api/v1",
-		.deadline_ms = 100, .body = STR_LIT("{}") };
+	struct kube_ask hang = { .target = 3,
+		.verb = KUBE_POST,
+		.path = "/api/v1",
+		.deadline_ms = 100,
+		.body = STR_LIT("{}") };
 	struct kube_ask what = get("/api/v1", 5000);
 	struct result never = { 0 };
 	uint64_t id = kube_client_ask(role.client, &hang, on_done, &never);
@@ -487,8 +507,11 @@ static void test_cancel(void **state)
 
 static void test_shutdown_ends_everything(void **state)
 {
-	struct kube_ask hang = { .target = 3, .verb = KUBE_POST, .path = "/api/v1",
-		.deadline_ms = 5000, .body = STR_LIT("{}") };
+	struct kube_ask hang = { .target = 3,
+		.verb = KUBE_POST,
+		.path = "/api/v1",
+		.deadline_ms = 5000,
+		.body = STR_LIT("{}") };
 	struct result result = { 0 };
 
 	(void)state;
@@ -649,8 +672,9 @@ static void test_generations_do_not_share_connections(void **state)
 	(void)state;
 	role.mode = BED_H1;
 	assert_int_equal(ask(&what).class, KUBE_OK);
-	second.token = str_of("eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6bjplIiwiZXhw"
-			      "Ijo0MTAyNDQ0ODAwfQ.x");
+	second.token =
+	    str_of("eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6bjplIiwiZXhw"
+		   "Ijo0MTAyNDQ0ODAwfQ.x");
 	take(&second);
 	assert_int_equal(ask(&what).class, KUBE_OK);
 	assert_int_equal(role.asked_count, 2);

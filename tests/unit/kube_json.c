@@ -70,7 +70,8 @@ static void test_bounds(void **state)
 static void test_getters(void **state)
 {
 	json_t *value = kube_json_parse(
-	    STR_LIT("{\"m\":{\"n\":\"x\",\"big\":9007199254740993,\"z\":\"a\\u0000b\"},\"k\":7}"), NULL);
+	    STR_LIT("{\"m\":{\"n\":\"x\",\"big\":9007199254740993,\"z\":\"a\\u0000b\"},\"k\":7}"),
+	    NULL);
 	const json_t *m = kube_json_at(value, "m", NULL);
 
 	(void)state;

@@ -22,8 +22,10 @@ static json_t *json(const char *text)
 }
 
 static const char full[] =
-    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"n\",\"uid\":"
-    "\"u-1\",\"resourceVersion\":\"77\",\"labels\":{\"team\":\"x\"},\"annotations\":{\"foreign\":\"stays\","
+    "{\"apiVersion\":\"coordination.k8s.io/"
+    "v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"n\",\"uid\":"
+    "\"u-1\",\"resourceVersion\":\"77\",\"labels\":{\"team\":\"x\"},\"annotations\":{\"foreign\":"
+    "\"stays\","
     "\"ha.kubeslice.io/term\":\"9007199254740992\",\"ha.kubeslice.io/led-term\":\"3\","
     "\"ha.kubeslice.io/phase\":\"leading\",\"ha.kubeslice.io/instance\":\"00000000000000ff\","
     "\"ha.kubeslice.io/timing\":\"3000/2500/400\",\"ha.kubeslice.io/pair\":\"ab\","
@@ -77,14 +79,20 @@ static void test_absent_and_broken(void **state)
 		const char *text, *named;
 	} rows[] = {
 		{ "{}", "metadata" },
-		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/term\":\"9007199254740993\"}}}", "term" },
-		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/led-term\":\"-1\"}}}", "led-term" },
-		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/phase\":\"ruling\"}}}", "phase" },
-		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/instance\":\"ff\"}}}", "instance" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/"
+		  "term\":\"9007199254740993\"}}}",
+		    "term" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/led-term\":\"-1\"}}}",
+		    "led-term" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/phase\":\"ruling\"}}}",
+		    "phase" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/instance\":\"ff\"}}}",
+		    "instance" },
 		{ "{\"metadata\":{},\"spec\":{\"renewTime\":\"yesterday\"}}", "renewTime" },
 		{ "{\"metadata\":{\"uid\":\"0123456789012345678901234567890123456789\"}}", "uid" },
 		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/pair\":"
-		  "\"0123456789012345678901234567890123456789012345678901234567890123456\"}}}", "pair" },
+		  "\"0123456789012345678901234567890123456789012345678901234567890123456\"}}}",
+		    "pair" },
 	};
 	json_t *object = json("{\"metadata\":{},\"spec\":{\"leaseDurationSeconds\":-3}}");
 	struct kube_lease lease;
@@ -119,14 +127,17 @@ static void test_write_keeps_what_is_foreign(void **state)
 	lease.duration_ms = 2001;
 	lease.timing[0] = '\0';
 	out = kube_lease_write(base, &lease, "ns", "n");
-	assert_string_equal(kube_json_text(kube_json_at(base, "spec", NULL), "holderIdentity"), "hub-a");
+	assert_string_equal(
+	    kube_json_text(kube_json_at(base, "spec", NULL), "holderIdentity"), "hub-a");
 	assert_null(kube_json_at(out, "spec", "holderIdentity", NULL));
-	assert_int_equal(kube_json_integer(kube_json_at(out, "spec", NULL), "leaseDurationSeconds", 0), 3);
-	assert_string_equal(kube_json_text(kube_json_at(out, "spec", NULL), "strategy"),
-	    "OldestEmulationVersion");
+	assert_int_equal(
+	    kube_json_integer(kube_json_at(out, "spec", NULL), "leaseDurationSeconds", 0), 3);
+	assert_string_equal(
+	    kube_json_text(kube_json_at(out, "spec", NULL), "strategy"), "OldestEmulationVersion");
 	assert_string_equal(
 	    kube_json_text(kube_json_at(out, "metadata", "annotations", NULL), "foreign"), "stays");
-	assert_string_equal(kube_json_text(kube_json_at(out, "metadata", NULL), "resourceVersion"), "77");
+	assert_string_equal(
+	    kube_json_text(kube_json_at(out, "metadata", NULL), "resourceVersion"), "77");
 	assert_null(kube_json_at(out, "metadata", "annotations", "ha.kubeslice.io/timing", NULL));
 	assert_int_equal(kube_lease_parse(out, &again, &err), 0);
 	assert_true(again.instance == 255 && again.term == lease.term);
@@ -137,8 +148,13 @@ static void test_write_keeps_what_is_foreign(void **state)
 
 static void test_write_new(void **state)
 {
-	struct kube_lease lease = { .holder = "hub-b", .term = 5, .phase = PHASE_ACQUIRING,
-		.instance = 0xdeadbeef, .renew_us = 1, .duration_ms = 3000 }, again;
+	struct kube_lease lease = { .holder = "hub-b",
+		.term = 5,
+		.phase = PHASE_ACQUIRING,
+		.instance = 0xdeadbeef,
+		.renew_us = 1,
+		.duration_ms = 3000 },
+			  again;
 	json_t *out = kube_lease_write(NULL, &lease, "ns", KUBE_LEASE_NAME);
 	struct err err;
 
@@ -169,11 +185,11 @@ static void test_times(void **state)
 		{ "2026-11-29T11:00:00.1234567891-05:00", 1795968000123456 },
 		{ "9999-12-31T23:59:59.999999Z", 253402300799999999 },
 	};
-	static const char *const bad[] = { "", "2026", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z",
-		"2100-02-29T00:00:00Z", "2026-01-01 00:00:00Z", "2026-01-01T24:00:00Z",
-		"2026-01-01T00:00:60Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z",
-		"2026-01-01T00:00:00Zx", "2026-01-01T00:00:00+1:00", "0000-01-01T00:00:00Z",
-		"2026-01-01T00:00:00+00:60" };
+	static const char *const bad[] = { "", "2026", "2026-13-01T00:00:00Z",
+		"2026-02-29T00:00:00Z", "2100-02-29T00:00:00Z", "2026-01-01 00:00:00Z",
+		"2026-01-01T24:00:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00",
+		"2026-01-01T00:00:00.Z", "2026-01-01T00:00:00Zx", "2026-01-01T00:00:00+1:00",
+		"0000-01-01T00:00:00Z", "2026-01-01T00:00:00+00:60" };
 	char text[40];
 	int64_t us;
 

@@ -39,7 +39,8 @@ static void test_paths(void **state)
 	expect_path("/api/v1/leases", "", NULL, NULL, NULL);
 	expect_path("/apis/a.b/v1/leases", "a.b", NULL, NULL, NULL);
 	expect_path("/apis/g/v1/namespaces/n/leases/x/status", "g", "n", "x", "status");
-	expect_path("/api/v1/leases/a%2Fb%3Fc%23%25%20%0A%C3%A9", "", NULL, "a/b?c#% \n\xc3\xa9", NULL);
+	expect_path(
+	    "/api/v1/leases/a%2Fb%3Fc%23%25%20%0A%C3%A9", "", NULL, "a/b?c#% \n\xc3\xa9", NULL);
 	expect_path("/api/v1/leases/...", "", NULL, "...", NULL);
 }
 
