@@ -1,0 +1,75 @@
+/*
+ * The elector: holds this hub's Lease and the fence page, decides who leads (leadership-rules 5),
+ * and writes what the decision is: Lease, armed record, HubRole, Events, page, permits. One
+ * identity, on the own hub only; what it knows of the peer and of workers others told it.
+ *
+ *   machine*  decides: state, event, now -> actions, reason, next look; pure
+ *   terms     which terms may be taken and believed; pure
+ *   trace     the reasons in words; pure
+ *   messages  what other roles and the supervisor say, as events
+ *   actions   carries decisions out and shows them
+ *   lease     the own Lease: read, write, watch
+ *   record    armed record, HubRole with its history, and the reading of all records at start
+ *   events    Kubernetes Events, those that other roles ask for, too
+ *   fence     the writer of the fence page
+ */
+#ifndef ELECTOR_ELECTOR_H
+#define ELECTOR_ELECTOR_H
+
+#include <jansson.h>
+
+#include "elector/events.h"
+#include "elector/fence.h"
+#include "elector/lease.h"
+#include "elector/machine.h"
+#include "elector/record.h"
+#include "ipc/role.h"
+#include "kube/client.h"
+
+struct elector {
+	struct role_process *process;
+	const struct us_config *config;
+	struct kube_client *client;
+	struct loop_timer wake;
+	struct fence_page page;
+	struct machine machine;
+	bool stepping; /* events come one at a time */
+	bool stopping; /* told to leave: no further decision */
+	bool page_is_open;
+
+	char own_uid[40]; /* of the own kube-system, "" until read */
+	char pair[65];    /* of both hubs; "" until both uids are known */
+	char timing[64];  /* "LD/RD/RP" in ms */
+	struct lease_keeper lease;
+	struct record_keeper record;
+	struct event_queue events;
+
+	/* What status shows of the last change. */
+	int64_t since_us, promotion_began_ns, suspected_age_ns;
+	char reason[512];
+	struct msg_status_peer peer_status;
+	unsigned shards;
+};
+
+extern const struct role_ops elector_ops;
+
+/* --- actions.c --- */
+
+/* The one way into the machine: decides, says, carries out, sets the timer. Never called from
+ * inside itself. */
+void elector_feed(struct elector *elector, struct machine_event *event);
+void elector_wake(void *elector, int64_t now_ns);
+/* Closes the page without a decision: the process is leaving (H21). */
+void elector_close_page(struct elector *elector);
+/* Everything that the monitor shows, to a monitor that just came. */
+void elector_show_all(struct elector *elector);
+/* Permits and grants of now, to a role whose link is new. */
+void elector_tell_again(struct elector *elector, struct role_id peer);
+
+/* --- messages.c --- */
+
+/* sha256 of the ordered identities and uids, hex (H14); "" when a uid is missing. */
+void elector_pair(
+    const struct us_config *config, const char *own_uid, const char *peer_uid, char pair[65]);
+
+#endif

@@ -1,0 +1,620 @@
+/*
+ * The yes/no questions of the table. Pure, and they change nothing. Rules are cited where they
+ * are answered. Called by the rows of machine.c, and by machine_acts.c.
+ */
+#include <string.h>
+
+#include "elector/machine_inner.h"
+#include "elector/terms.h"
+
+#define GUARD(name)                                                                                \
+	bool name(const struct machine *m __attribute__((unused)),                                 \
+	    const struct machine_step *s __attribute__((unused)))
+
+#define OWN_WRITE_NS      (15 * NS_PER_S) /* M1 */
+#define WITNESS_LEAD_NS   (2 * NS_PER_S)  /* C3 */
+#define WITNESS_WAIT_NS   (2300 * NS_PER_MS)
+#define WITNESS_OLD_NS    (3 * NS_PER_S)
+#define STOPPING_GRACE_NS (10 * NS_PER_S)
+#define VETO_ALERT_NS     (600 * NS_PER_S)
+
+static bool told(const struct machine *m, enum machine_reason reason)
+{
+	return m->told >> reason & 1;
+}
+
+/* --- Own Lease ------------------------------------------------------------------------------- */
+
+bool own_claims(const struct machine *m)
+{
+	return m->own.exists && m->own.holder == HOLDER_SELF && m->own.phase >= PHASE_ACQUIRING &&
+	       m->own.phase <= PHASE_DRAINING;
+}
+
+bool validity_over(const struct machine *m, int64_t now_ns)
+{
+	return m->valid_until_ns && now_ns >= m->valid_until_ns;
+}
+
+/* In YIELD the Lease is released after HubRole (close order), which is waited for but not for
+ * ever: the peer leads already, and a claim that stands blocks nobody with a higher term. */
+static bool role_closed(const struct machine *m, int64_t now_ns)
+{
+	return m->role == HUB_STANDBY || m->role == HUB_REJOINING || now_ns >= m->role_wait_ns;
+}
+
+enum lease_want lease_wanted(const struct machine *m, int64_t now_ns)
+{
+	switch (m->state) {
+	case STATE_ACQ:
+	case STATE_CONFIRM: return WANT_ACQUIRING;
+	case STATE_OPENING:
+	case STATE_ACTIVE: return WANT_LEADING;
+	case STATE_STANDBY:
+	case STATE_SUSPECT:
+	case STATE_STOPPING: return WANT_NO_CLAIM;
+	case STATE_YIELD: return role_closed(m, now_ns) ? WANT_NO_CLAIM : WANT_NOTHING;
+	case STATE_RECOVER:
+	case STATE_HELD: return m->own.exists ? WANT_NOTHING : WANT_NO_CLAIM; /* H15 */
+	default: return WANT_NOTHING;
+	}
+}
+
+bool lease_mismatch(const struct machine *m, int64_t now_ns)
+{
+	bool mine = m->own.exists && m->own.instance == m->options.instance;
+
+	switch (lease_wanted(m, now_ns)) {
+	case WANT_NO_CLAIM: return !mine || own_claims(m) || m->own.term != m->term;
+	case WANT_ACQUIRING:
+		return !mine || !own_claims(m) || m->own.phase != PHASE_ACQUIRING ||
+		       m->own.term != m->term || !m->valid_until_ns;
+	case WANT_LEADING:
+		return !mine || !own_claims(m) || m->own.phase != PHASE_LEADING ||
+		       m->own.term != m->term;
+	case WANT_NOTHING: break;
+	}
+	return false;
+}
+
+GUARD(lease_due)
+{
+	bool claim = lease_wanted(m, s->now_ns) >= WANT_ACQUIRING;
+
+	if (m->lease_busy || s->now_ns < m->lease_at_ns)
+		return false;
+	if (m->unsure)
+		return true;
+	return lease_mismatch(m, s->now_ns) || (claim && s->now_ns >= m->renew_at_ns);
+}
+
+GUARD(own_unwritable)
+{
+	int64_t since_ns = m->own_write_ns ? m->own_write_ns : m->look_since_ns;
+
+	return !told(m, REASON_OWN_UNWRITABLE) && since_ns &&
+	       s->now_ns - since_ns > 2 * OWN_WRITE_NS;
+}
+
+GUARD(claim_applied)
+{
+	return s->sent && s->sent->claim && s->sent->epoch == m->epoch;
+}
+
+/* H1: refused, every outcome of this claim is known, and a read shows no claim of mine. */
+GUARD(claim_refused)
+{
+	return m->refused && !m->unsure && !m->lease_busy && !m->open_unknowns && !own_claims(m);
+}
+
+GUARD(leading_applied)
+{
+	return claim_applied(m, s) && s->sent->phase == PHASE_LEADING;
+}
+
+/* I10: nothing open, and no claim of mine. */
+GUARD(released)
+{
+	return !m->lease_busy && !m->unsure && !own_claims(m) &&
+	       (m->role == HUB_STANDBY || m->role == HUB_REJOINING || s->now_ns >= m->role_wait_ns);
+}
+
+/* --- INIT ------------------------------------------------------------------------------------ */
+
+GUARD(load_due)
+{
+	return !m->loaded && !m->lease_busy && s->now_ns >= m->load_at_ns;
+}
+
+GUARD(init_stop_due)
+{
+	return m->syncer != SYNCER_OFF && s->now_ns >= m->syncer_at_ns;
+}
+
+/* C15: the Lease of this identity in the hands of another instance is foreign, until it did not
+ * change for its duration or the supervisor proved that instance dead. */
+GUARD(claim_foreign)
+{
+	return own_claims(m) && m->own.instance != m->options.instance &&
+	       m->own.instance != m->dead && s->now_ns - m->own_changed_ns < m->options.duration_ns;
+}
+
+GUARD(foreign_read_due)
+{
+	return m->loaded && own_claims(m) && m->own.instance != m->options.instance &&
+	       m->own.instance != m->dead && !m->lease_busy && s->now_ns >= m->load_at_ns &&
+	       s->now_ns - m->own_changed_ns < m->options.duration_ns + m->options.retry_ns;
+}
+
+static bool reads_done(const struct machine *m)
+{
+	return m->answered && m->workers_done;
+}
+
+/* Asked again while nothing came back; at the start also while the fault is ours, for 2 RT:
+ * credentials and the dialer may still be on their way. */
+GUARD(look_due)
+{
+	bool again = m->answered && m->answer == PEER_BLIND && m->state == STATE_INIT &&
+		     s->now_ns - m->look_since_ns < 2 * m->options.request_ns;
+
+	if (!m->loaded || m->peer_nonce || s->now_ns < m->peer_at_ns)
+		return false;
+	return !m->answered || again || (m->state == STATE_HELD && reads_done(m));
+}
+
+GUARD(reads_never_asked)
+{
+	return !m->peer_asked_ns;
+}
+
+GUARD(reads_wait)
+{
+	bool proof = m->state == STATE_RECOVER && m->own_write_ns < m->since_ns &&
+		     s->now_ns - m->since_ns < m->options.request_ns;
+
+	return !reads_done(m) || proof;
+}
+
+GUARD(init_waits)
+{
+	bool blind =
+	    m->answer == PEER_BLIND && s->now_ns - m->look_since_ns < 2 * m->options.request_ns;
+
+	return !m->loaded || !reads_done(m) || blind || m->syncer != SYNCER_OFF ||
+	       s->now_ns < m->syncer_clear_ns;
+}
+
+GUARD(claim_never_opened)
+{
+	return own_claims(m) && m->own.term > m->own.led_term;
+}
+
+GUARD(peer_ahead)
+{
+	return (m->peer.led_term > m->led_term) ||
+	       (m->peer.read && m->peer.claim && m->peer.claim_term > m->term) ||
+	       (m->answer > PEER_NOT_FOUND && m->worker_term > m->term);
+}
+
+/* C6: peer.led above ours decides read or not (the record knows it); a claim only when read. */
+GUARD(peer_ahead_by_claim)
+{
+	return peer_ahead(m, s) && (own_claims(m) || m->led_term > 0 || m->peer.claim);
+}
+
+GUARD(may_resume)
+{
+	return m->led_term > 0 && own_claims(m);
+}
+
+/* C6: mode decides only while nobody has ever led, as far as anyone here can tell. A peer that
+ * cannot be seen through a fault of ours (blind) is no reason to lead. */
+GUARD(may_lead_first)
+{
+	return m->options.active && m->led_term == 0 && m->peer.led_term == 0 && !m->peer.claim &&
+	       !m->workers_max && m->answer != PEER_BLIND &&
+	       terms_next(highest_term(m), m->options.slot) != 0;
+}
+
+GUARD(both_active)
+{
+	return m->options.active && m->led_term == 0 && m->peer.led_term == 0 && m->peer.claim;
+}
+
+/* --- Levels: HubRole, record, mirror, probe --------------------------------------------------- */
+
+enum hub_role role_wanted(const struct machine *m)
+{
+	switch (m->state) {
+	case STATE_INIT:
+	case STATE_FATAL: return HUB_UNKNOWN;
+	case STATE_OPENING: return m->leading_applied ? HUB_LEADING : HUB_STANDBY;
+	case STATE_ACTIVE: return HUB_LEADING;
+	case STATE_STANDBY:
+		/* C12: objects of an own past may only be adopted under Rejoining. */
+		return m->granted && m->grant_rejoin ? HUB_REJOINING : HUB_STANDBY;
+	default: return HUB_STANDBY;
+	}
+}
+
+/* Close order: no lower HubRole before the workload is gone, which is waited for with a bound. */
+GUARD(role_due)
+{
+	enum hub_role wanted = role_wanted(m);
+
+	if (wanted == HUB_UNKNOWN || m->role_busy || s->now_ns < m->role_at_ns)
+		return false;
+	if (wanted != HUB_LEADING && !m->workload_empty && s->now_ns < m->workload_wait_ns)
+		return false;
+	return m->role != wanted || m->role_term != m->term;
+}
+
+GUARD(stop_run_due)
+{
+	return !m->workload_empty && !m->page_open && s->now_ns >= m->workload_wait_ns &&
+	       m->workload_wait_ns;
+}
+
+/* M1: this write is also the proof that the own API server takes writes. */
+GUARD(record_due)
+{
+	bool proof = m->state == STATE_RECOVER && m->own_write_ns < m->since_ns;
+
+	return !m->record_busy && s->now_ns >= m->record_retry_ns &&
+	       (m->record_dirty || proof || s->now_ns >= m->record_at_ns);
+}
+
+GUARD(probe_due)
+{
+	return s->now_ns >= m->probe_at_ns && m->role != HUB_UNKNOWN && m->role == role_wanted(m);
+}
+
+/* C1: a Leading hub must be let in, any other one must be kept out. */
+GUARD(fence_not_enforced)
+{
+	return m->state != STATE_OPENING && m->role == role_wanted(m) &&
+	       m->probe_verdict == (m->role == HUB_LEADING ? PROBE_FENCED : PROBE_ACCEPTED);
+}
+
+/* H9: the source has a claim, leads or drains, and led later than this hub. */
+bool mirror_wanted(const struct machine *m)
+{
+	return m->peer.read && m->peer.claim && !m->peer.replaced &&
+	       (m->peer.phase == PHASE_LEADING || m->peer.phase == PHASE_DRAINING) &&
+	       m->peer.led_term > m->led_term;
+}
+
+GUARD(mirror_due)
+{
+	bool current = m->granted && m->granted_term == m->peer.claim_term &&
+		       m->granted_led == m->peer.led_term && m->syncer == SYNCER_ON;
+
+	if (mirror_wanted(m))
+		return !current && !m->syncer_hold; /* M2 */
+	return m->granted;
+}
+
+bool machine_complete(const struct machine *m)
+{
+	return m->complete && m->complete_term == m->peer.led_term &&
+	       strcmp(m->complete_uid, m->peer.uid) == 0;
+}
+
+/* How far the mirror was behind at the peer's last sign of life: a syncer that was not there
+ * cannot say, so its absence counts. */
+int64_t mirror_lag_ns(const struct machine *m)
+{
+	int64_t away_ns = m->mirror_lost_ns ? m->peer.seen_ns - m->mirror_lost_ns : 0;
+
+	return m->mirror_lag_ns + (away_ns > 0 ? away_ns : 0);
+}
+
+/* --- Detection ------------------------------------------------------------------------------- */
+
+int64_t machine_threshold_ns(const struct machine *m)
+{
+	int64_t duration_ns =
+	    m->peer.duration_ms > 0 ? m->peer.duration_ms * NS_PER_MS : m->options.duration_ns;
+
+	return duration_ns + m->options.padding_ns;
+}
+
+bool machine_timing_unsafe(const struct machine *m)
+{
+	return machine_threshold_ns(m) * 2 < m->peer.renew_deadline_ms * NS_PER_MS * 3;
+}
+
+GUARD(timing_unsafe)
+{
+	return machine_timing_unsafe(m) && !told(m, REASON_TIMING_UNSAFE);
+}
+
+/* Blind looks do not disarm here: threshold_blind() answers for them. */
+static bool ready(const struct machine *m, int64_t now_ns)
+{
+	return m->peer.uid[0] && !m->peer.replaced && m->options.automatic &&
+	       !machine_timing_unsafe(m) &&
+	       now_ns - m->peer.seen_ns <= m->options.armed_max_age_ns &&
+	       (m->peer.led_term > 0 || m->led_term > 0 || m->options.active);
+}
+
+bool machine_armed(const struct machine *m)
+{
+	return ready(m, m->now_ns) && m->last_class != PEER_BLIND;
+}
+
+int64_t threshold_at_ns(const struct machine *m)
+{
+	int64_t at_ns = m->watch_ns + machine_threshold_ns(m);
+
+	return at_ns > m->try_at_ns ? at_ns : m->try_at_ns;
+}
+
+/* H2: someone looked until now; what nobody watched is not silence. */
+static bool watched(const struct machine *m, int64_t now_ns)
+{
+	return m->look_ns && now_ns - m->look_ns <= m->options.request_ns + 2 * m->options.retry_ns;
+}
+
+static bool silence_passed(const struct machine *m, int64_t now_ns)
+{
+	return m->reads >= 3 && watched(m, now_ns) && now_ns >= threshold_at_ns(m) &&
+	       ready(m, now_ns);
+}
+
+static bool blind_in_threshold(const struct machine *m, int64_t now_ns)
+{
+	return m->blind_ns && now_ns - m->blind_ns < machine_threshold_ns(m);
+}
+
+GUARD(threshold_passed)
+{
+	return silence_passed(m, s->now_ns) &&
+	       (!blind_in_threshold(m, s->now_ns) || witness_attests(m));
+}
+
+GUARD(threshold_blind)
+{
+	return silence_passed(m, s->now_ns) && blind_in_threshold(m, s->now_ns) &&
+	       !witness_waits(m, s);
+}
+
+GUARD(unwatched)
+{
+	return !told(m, REASON_PEER_UNWATCHED) && m->loaded &&
+	       s->now_ns - (m->look_ns ? m->look_ns : m->look_since_ns) >
+		   m->options.request_ns + 3 * m->options.retry_ns;
+}
+
+GUARD(veto_holds)
+{
+	return m->veto_since_ns && s->now_ns - m->veto_since_ns > VETO_ALERT_NS &&
+	       !told(m, REASON_VETO_HOLDS);
+}
+
+GUARD(own_is_newest)
+{
+	return m->peer.read && !m->peer.claim && m->last_class <= PEER_NOT_FOUND &&
+	       m->led_term > m->peer.led_term && s->now_ns >= m->try_at_ns && watched(m, s->now_ns);
+}
+
+/* --- Witness (C3) ---------------------------------------------------------------------------- */
+
+static bool has_witness(const struct machine *m)
+{
+	return m->options.witness && m->options.workers > 0;
+}
+
+int64_t witness_at_ns(const struct machine *m)
+{
+	return threshold_at_ns(m) - WITNESS_LEAD_NS;
+}
+
+/* Asked before the threshold so that it costs no time, and once per attempt. */
+GUARD(witness_due)
+{
+	return has_witness(m) && ready(m, s->now_ns) && m->reads > 0 && watched(m, s->now_ns) &&
+	       s->now_ns >= witness_at_ns(m) &&
+	       (!m->witness_asked_ns || s->now_ns - m->witness_asked_ns > WITNESS_OLD_NS);
+}
+
+/* A renewal that a worker saw ages on while its answer waits: only one that is younger than the
+ * peer's duration now is fresh. Who did not answer at all counts as cut off. */
+void witness_count(const struct machine *m, unsigned count[WITNESS_CUT + 1])
+{
+	int64_t limit_ns = machine_threshold_ns(m) - m->options.padding_ns;
+
+	memset(count, 0, sizeof(count[0]) * (WITNESS_CUT + 1));
+	for (unsigned i = 0; i < m->options.workers; i++) {
+		const struct machine_witness *w = &m->witness[i];
+		unsigned class = w->class == WITNESS_CLASS_NONE ? WITNESS_CUT : w->class;
+
+		if (class == WITNESS_FRESH && w->age_ns + (m->now_ns - w->received_ns) > limit_ns)
+			class = WITNESS_STALE;
+		count[class]++;
+	}
+}
+
+bool witness_attests(const struct machine *m)
+{
+	unsigned count[WITNESS_CUT + 1];
+
+	witness_count(m, count);
+	return has_witness(m) && m->witness_asked_ns && count[WITNESS_STALE] >= 1 &&
+	       count[WITNESS_FRESH] == 0;
+}
+
+GUARD(witness_old)
+{
+	return has_witness(m) && !m->peer_nonce &&
+	       (!m->witness_asked_ns || s->now_ns - m->witness_asked_ns > WITNESS_OLD_NS);
+}
+
+GUARD(witness_waits)
+{
+	unsigned heard = 0;
+
+	if (!has_witness(m))
+		return false;
+	for (unsigned i = 0; i < m->options.workers; i++)
+		heard += m->witness[i].class != WITNESS_CLASS_NONE;
+	return heard < m->options.workers && s->now_ns - m->witness_asked_ns < WITNESS_WAIT_NS;
+}
+
+GUARD(isolated)
+{
+	unsigned count[WITNESS_CUT + 1];
+
+	witness_count(m, count);
+	return has_witness(m) && count[WITNESS_CUT] == m->options.workers;
+}
+
+GUARD(witness_veto)
+{
+	unsigned count[WITNESS_CUT + 1];
+
+	witness_count(m, count);
+	return has_witness(m) && count[WITNESS_FRESH] >= 1 &&
+	       count[WITNESS_FRESH] >= count[WITNESS_STALE];
+}
+
+/* --- SUSPECT, STOPPING, CONFIRM, OPENING ------------------------------------------------------ */
+
+GUARD(own_unhealthy)
+{
+	return !m->own_write_ns || s->now_ns - m->own_write_ns > OWN_WRITE_NS; /* M1 */
+}
+
+GUARD(mirror_incomplete)
+{
+	return m->peer.led_term > m->led_term &&
+	       (!machine_complete(m) || mirror_lag_ns(m) > m->options.max_lag_ns); /* C5 */
+}
+
+GUARD(final_read_due)
+{
+	return !m->answered && !m->peer_nonce;
+}
+
+GUARD(answers)
+{
+	return s->answers;
+}
+
+GUARD(answers_witnessed)
+{
+	return s->answers && witness_attests(m);
+}
+
+GUARD(changed_claim)
+{
+	return m->peer.claim && m->peer.tuple != m->guard_tuple;
+}
+
+GUARD(no_term_left)
+{
+	return syncer_out(m, s) && terms_next(highest_term(m), m->options.slot) == 0;
+}
+
+GUARD(grace_over)
+{
+	return s->now_ns - m->since_ns >= STOPPING_GRACE_NS;
+}
+
+GUARD(syncer_out)
+{
+	return m->syncer == SYNCER_OFF && s->now_ns >= m->syncer_clear_ns;
+}
+
+uint64_t highest_term(const struct machine *m)
+{
+	uint64_t highest = m->term > m->peer.term ? m->term : m->peer.term;
+
+	return m->workers_max > highest ? m->workers_max : highest;
+}
+
+GUARD(peer_claims_higher)
+{
+	return m->peer.claim && m->peer.claim_term > m->term;
+}
+
+static bool peer_led_later(const struct machine *m)
+{
+	return m->peer.led_term > m->led_term; /* C6: whatever its phase */
+}
+
+/* A led-term above ours that our mirror does not hold is newer data than ours (C6, I7). */
+GUARD(peer_took_over)
+{
+	return peer_claims_higher(m, s) || (peer_led_later(m) && !machine_complete(m));
+}
+
+GUARD(taker_and_changed)
+{
+	return m->kind != KIND_RECOVERER && m->peer.claim && m->peer.tuple != m->guard_tuple;
+}
+
+GUARD(taker_changed_early)
+{
+	return !m->leading_applied && taker_and_changed(m, s);
+}
+
+/* C8: who claims because its own data is the newest must have read the peer; a taker that cannot
+ * tell silence from its own blindness needs a worker's word. */
+GUARD(confirm_unread)
+{
+	if (!s->answers || m->kind == KIND_RECOVERER)
+		return false;
+	return m->kind == KIND_MINE || (m->answer == PEER_BLIND && !witness_attests(m));
+}
+
+GUARD(recoverer_late)
+{
+	return s->answers && m->kind == KIND_RECOVERER && !may_recover(m, s);
+}
+
+GUARD(may_open)
+{
+	return m->leading_applied && s->now_ns < m->valid_until_ns &&
+	       ((m->role == HUB_LEADING && m->probe_known && m->probe_verdict == PROBE_ACCEPTED) ||
+		   s->now_ns >= m->open_by_ns);
+}
+
+GUARD(may_open_new)
+{
+	return may_open(m, s) && (m->kind == KIND_SUSPECT || m->kind == KIND_MINE);
+}
+
+/* --- ACTIVE, RECOVER ---------------------------------------------------------------------------
+ */
+
+GUARD(page_is_open)
+{
+	return m->page_open;
+}
+
+GUARD(hint_unread)
+{
+	return m->hint && s->answers;
+}
+
+GUARD(hint_denied)
+{
+	return m->hint && s->answers && !peer_took_over(m, s);
+}
+
+/* C6. A gap shorter than the peer's threshold: nobody can have taken over meanwhile. */
+GUARD(may_recover)
+{
+	bool peer_ok = m->answer <= PEER_NOT_FOUND;
+	bool brief = m->led_renewed_ns &&
+		     s->now_ns - m->led_renewed_ns < m->options.duration_ns + m->options.padding_ns;
+	bool workers = m->options.workers > 0 && m->workers_answered * 2 > m->options.workers &&
+		       m->worker_term <= m->term;
+
+	if ((m->state == STATE_RECOVER && m->own_write_ns < m->since_ns) ||
+	    (m->state == STATE_HELD && own_unhealthy(m, s)))
+		return false;
+	return peer_ok || brief || workers || m->options.resume;
+}

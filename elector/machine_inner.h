@@ -1,0 +1,138 @@
+/*
+ * What the machine's own files share: facts, the step under way, guards and actions by name. Not
+ * for the rest of the elector. Units as in machine.h.
+ */
+#ifndef ELECTOR_MACHINE_INNER_H
+#define ELECTOR_MACHINE_INNER_H
+
+#include "elector/machine.h"
+
+/* What an event turned out to say. */
+enum fact {
+	FACT_START,
+	FACT_TIME,
+	FACT_EXPIRED, /* now >= valid until: tested before any event (I1) */
+	FACT_JUMPED,  /* the own API server's clock ran ahead of ours while leading (C9 (3)) */
+	FACT_LOADED,
+	FACT_NOT_LOADED,
+	FACT_OWN_APPLIED, /* a write of mine stands in the own Lease; step->sent says which */
+	FACT_OWN_SEEN,    /* nothing new */
+	FACT_OWN_UNSURE,
+	FACT_OWN_REFUSED,
+	FACT_OWN_GONE,
+	FACT_OWN_FOREIGN, /* other instance, or a renewTime never sent (C15, C9 (4)) */
+	FACT_PEER_CHANGED,
+	FACT_PEER_SAME,
+	FACT_PEER_SILENT,
+	FACT_PEER_BLIND,
+	FACT_PEER_REPLACED,
+	FACT_PEER_CLASH,
+	FACT_WORKER_SEEN,
+	FACT_WORKER_HIGHER,
+	FACT_WORKER_IMPLAUSIBLE,
+	FACT_PROBE_SEEN,
+	FACT_NOTED, /* became knowledge; the time rows use it */
+	FACT_COUNT
+};
+
+struct machine_step {
+	const struct machine_event *event;
+	struct machine_out *out;
+	int64_t now_ns;
+	bool answers;                    /* PEER_*: the read that was asked for (M18) */
+	const struct machine_sent *sent; /* OWN_APPLIED */
+};
+
+#define BIT(x)       (1u << (x))
+#define STATES_CLAIM (BIT(STATE_ACQ) | BIT(STATE_CONFIRM) | BIT(STATE_OPENING) | BIT(STATE_ACTIVE))
+#define STATES_ALL   (BIT(STATE_COUNT) - 1)
+#define NS_PER_MS    1000000LL
+#define NS_PER_S     1000000000LL
+
+/* machine_facts.c */
+enum fact machine_absorb(struct machine *m, struct machine_step *step);
+enum fact machine_peer_overdue(struct machine *m, struct machine_step *step);
+
+/* machine_guards.c: pure questions; used by rows, and where named, by actions. */
+bool own_claims(const struct machine *m);
+bool claim_foreign(const struct machine *m, const struct machine_step *s);
+bool foreign_read_due(const struct machine *m, const struct machine_step *s);
+bool load_due(const struct machine *m, const struct machine_step *s);
+bool init_stop_due(const struct machine *m, const struct machine_step *s);
+bool look_due(const struct machine *m, const struct machine_step *s);
+bool init_waits(const struct machine *m, const struct machine_step *s);
+bool reads_wait(const struct machine *m, const struct machine_step *s);
+bool claim_never_opened(const struct machine *m, const struct machine_step *s);
+bool peer_ahead(const struct machine *m, const struct machine_step *s);
+bool may_resume(const struct machine *m, const struct machine_step *s);
+bool may_lead_first(const struct machine *m, const struct machine_step *s);
+bool both_active(const struct machine *m, const struct machine_step *s);
+bool lease_due(const struct machine *m, const struct machine_step *s);
+bool role_due(const struct machine *m, const struct machine_step *s);
+bool record_due(const struct machine *m, const struct machine_step *s);
+bool probe_due(const struct machine *m, const struct machine_step *s);
+bool stop_run_due(const struct machine *m, const struct machine_step *s);
+bool mirror_due(const struct machine *m, const struct machine_step *s);
+bool own_is_newest(const struct machine *m, const struct machine_step *s);
+bool witness_due(const struct machine *m, const struct machine_step *s);
+bool threshold_passed(const struct machine *m, const struct machine_step *s);
+bool threshold_blind(const struct machine *m, const struct machine_step *s);
+bool unwatched(const struct machine *m, const struct machine_step *s);
+bool timing_unsafe(const struct machine *m, const struct machine_step *s);
+bool veto_holds(const struct machine *m, const struct machine_step *s);
+bool own_unhealthy(const struct machine *m, const struct machine_step *s);
+bool mirror_incomplete(const struct machine *m, const struct machine_step *s);
+bool witness_old(const struct machine *m, const struct machine_step *s);
+bool witness_waits(const struct machine *m, const struct machine_step *s);
+bool isolated(const struct machine *m, const struct machine_step *s);
+bool witness_veto(const struct machine *m, const struct machine_step *s);
+bool final_read_due(const struct machine *m, const struct machine_step *s);
+bool answers(const struct machine *m, const struct machine_step *s);
+bool answers_witnessed(const struct machine *m, const struct machine_step *s);
+bool changed_claim(const struct machine *m, const struct machine_step *s);
+bool reads_never_asked(const struct machine *m, const struct machine_step *s);
+bool peer_ahead_by_claim(const struct machine *m, const struct machine_step *s);
+bool grace_over(const struct machine *m, const struct machine_step *s);
+bool syncer_out(const struct machine *m, const struct machine_step *s);
+bool no_term_left(const struct machine *m, const struct machine_step *s);
+bool claim_applied(const struct machine *m, const struct machine_step *s);
+bool claim_refused(const struct machine *m, const struct machine_step *s);
+bool peer_claims_higher(const struct machine *m, const struct machine_step *s);
+bool taker_changed_early(const struct machine *m, const struct machine_step *s);
+bool taker_and_changed(const struct machine *m, const struct machine_step *s);
+bool confirm_unread(const struct machine *m, const struct machine_step *s);
+bool recoverer_late(const struct machine *m, const struct machine_step *s);
+bool leading_applied(const struct machine *m, const struct machine_step *s);
+bool may_open(const struct machine *m, const struct machine_step *s);
+bool hint_unread(const struct machine *m, const struct machine_step *s);
+bool hint_denied(const struct machine *m, const struct machine_step *s);
+bool may_recover(const struct machine *m, const struct machine_step *s);
+bool released(const struct machine *m, const struct machine_step *s);
+bool fence_not_enforced(const struct machine *m, const struct machine_step *s);
+bool page_is_open(const struct machine *m, const struct machine_step *s);
+bool own_unwritable(const struct machine *m, const struct machine_step *s);
+bool may_open_new(const struct machine *m, const struct machine_step *s);
+bool peer_took_over(const struct machine *m, const struct machine_step *s);
+bool validity_over(const struct machine *m, int64_t now_ns);
+/* What the state wants of the own Lease and of HubRole. */
+enum lease_want { WANT_NOTHING, WANT_NO_CLAIM, WANT_ACQUIRING, WANT_LEADING };
+enum lease_want lease_wanted(const struct machine *m, int64_t now_ns);
+bool lease_mismatch(const struct machine *m, int64_t now_ns);
+enum hub_role role_wanted(const struct machine *m);
+bool mirror_wanted(const struct machine *m);
+bool witness_attests(const struct machine *m);
+void witness_count(const struct machine *m, unsigned count[WITNESS_CUT + 1]);
+int64_t mirror_lag_ns(const struct machine *m);
+int64_t witness_at_ns(const struct machine *m);
+int64_t threshold_at_ns(const struct machine *m);
+uint64_t highest_term(const struct machine *m);
+
+/* machine_acts.c */
+machine_act_fn act_load, act_look, act_read_peer, act_stop_syncer, act_stop_run, act_lease,
+    act_role, act_record, act_probe, act_mirror, act_ask_witness, act_new_term, act_same_term,
+    act_extend, act_open, act_close, act_abort, act_abort_veto, act_leave_75, act_leave_78,
+    act_hint, act_hint_over, act_kind_suspect, act_kind_mine, act_kind_initial, act_permit;
+/* Next moment at which something may be due (a time row is not asked before). */
+int64_t machine_wake_at_ns(const struct machine *m);
+
+#endif

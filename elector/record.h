@@ -1,0 +1,46 @@
+/*
+ * What the elector keeps on its own API server besides the Lease: the armed record (a second
+ * Lease: the peer as last seen, H2, C5), and HubRole/self with the history of transitions (C1).
+ * Also the reading of all records at start. JSON here is owned by the keeper.
+ */
+#ifndef ELECTOR_RECORD_H
+#define ELECTOR_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "elector/machine.h"
+#include "ipc/messages.h"
+
+#define RECORD_HISTORY 100
+
+struct elector;
+
+struct record_keeper {
+	json_t *base;    /* the armed record as last read or answered; NULL: not there */
+	bool base_stale; /* a conflict: read before the next write */
+	json_t *history; /* array, oldest first */
+	bool history_dirty, history_busy;
+	/* The load under way. */
+	unsigned waiting;
+	bool failed;
+	struct machine_event loaded;
+};
+
+/* Reads kube-system's uid, own Lease, HubRole and armed record; ends in one MACHINE_LOADED. */
+void record_load(struct elector *elector);
+/* Writes the armed record from what the machine knows; ends in MACHINE_RECORD_WRITTEN. */
+void record_write(struct elector *elector);
+/* Writes HubRole/self, making it when it is not there; ends in MACHINE_ROLE_WRITTEN. */
+void record_write_role(struct elector *elector, enum hub_role role, uint64_t term);
+/* Appends to the history and writes it soon; the oldest fall out. */
+void record_history(struct elector *elector, const struct msg_status_history *entry);
+/* Hands the history to the monitor, oldest first. */
+void record_show_history(struct elector *elector);
+void record_close(struct elector *elector);
+
+/* Pure, for tests: the record as JSON annotations say it. */
+void record_parse(
+    const json_t *object, const char *pair_expected, int64_t wall_us, struct machine_record *out);
+
+#endif
