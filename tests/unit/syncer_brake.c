@@ -1,0 +1,64 @@
+/*
+ * Goal: H8's numbers, at their edges. Method: a table of absences, and a count of observed
+ * deletions within and over a minute.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "syncer/brake.h"
+
+static void absences(void **state)
+{
+	static const struct {
+		bool namespace;
+		uint32_t absent, copies;
+		bool passes;
+	} rows[] = { { false, 0, 0, true }, { true, 0, 5, true }, { true, 1, 50, false },
+		{ false, 1, 1, true }, { false, 2, 2, true }, { false, 3, 3, false },
+		{ false, 2, 3, true }, { false, 10, 20, true }, { false, 11, 20, false },
+		{ false, 11, 110, true }, { false, 12, 110, false }, { false, 100, 1000, true },
+		{ false, 101, 1000, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(brake_absent(rows[i].namespace, rows[i].absent, rows[i].copies),
+		    rows[i].passes);
+}
+
+static unsigned observe(struct brake *brake, uint32_t copies, unsigned n, int64_t now_ns)
+{
+	unsigned passed = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		passed += brake_observed(brake, copies - i, now_ns);
+	return passed;
+}
+
+static void observed_deletions_pass_up_to_a_rate(void **state)
+{
+	struct brake brake = { 0 };
+
+	(void)state;
+	assert_int_equal(observe(&brake, 300, 300, 1), 300); /* a whole project */
+	brake = (struct brake){ 0 };
+	assert_int_equal(observe(&brake, 1500, 1500, 1), 1000);
+	assert_int_equal(observe(&brake, 500, 500, 60 * BASE_NS_PER_S), 0);
+	assert_int_equal(observe(&brake, 500, 500, 1 + 60 * BASE_NS_PER_S), 500);
+	brake = (struct brake){ 0 };
+	assert_int_equal(observe(&brake, 10000, 10000, 1), 5000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(absences),
+		cmocka_unit_test(observed_deletions_pass_up_to_a_rate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

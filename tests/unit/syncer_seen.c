@@ -1,0 +1,236 @@
+/*
+ * Goal: what feeds report is believed as far as it proves anything (C14, H8, H10, L82, L91, L98),
+ * and all of it converges whatever is lost on the way. Method: the world of syncer_world.h.
+ */
+#include "tests/unit/syncer_world.h"
+
+static void namespace_that_is_not_mirrored_stays_out(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+
+	(void)state;
+	sync_copies(1);
+	show(slice, false, 2);
+	run();
+	assert_string_equal(w.trace, ""); /* L82 */
+	assert_int_equal(pending(), 0);
+	show(&w.object[0], true, 2); /* L98 */
+	run();
+	assert_string_equal(w.trace, "create " NS "; fetch red; create red; ");
+}
+
+static void label_removed_is_not_a_deletion(void **state)
+{
+	(void)state;
+	add(KIND_SLICE_CONFIG, "red");
+	sync_copies(1);
+	list_source(2);
+	run();
+	/* The watch by label says DELETED, the object lives (C14). */
+	w.object[0].labelled = false;
+	engine_source_gone(&w.engine, KIND_NAMESPACE, "", NS, ++w.version, w.now_ns);
+	run_for(120 * BASE_NS_PER_S);
+	assert_int_equal(w.deletes, 0);
+	assert_int_equal(w.notes[ENGINE_LEFT_SCOPE], 1);
+	change(&w.object[1], 5, 0); /* frozen with its namespace */
+	run();
+	assert_string_equal(w.trace, "");
+	w.object[0].labelled = true;
+	change(&w.object[0], 1, 0);
+	run();
+	assert_int_equal(w.updates, 1);
+}
+
+static void namespace_goes_after_two_looks(void **state)
+{
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	vanish(&w.object[0]);
+	run_for(29 * BASE_NS_PER_S);
+	assert_int_equal(w.proves, 1);
+	assert_int_equal(w.deletes, 0);
+	run_for(2 * BASE_NS_PER_S);
+	assert_int_equal(w.proves, 2);
+	assert_int_equal(w.deletes, 1); /* C14 */
+	assert_null(w.object[0].local);
+}
+
+static void emptied_source_deletes_nothing(void **state)
+{
+	uint64_t hash;
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		add(KIND_SLICE_CONFIG, name);
+	}
+	sync_copies(1);
+	list_source(2);
+	run();
+	for (unsigned i = 1; i < w.count; i++)
+		w.object[i].source = false;
+	list_source(3);
+	run_for(600 * BASE_NS_PER_S);
+	assert_int_equal(w.deletes, 0); /* H8, G6 */
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 20);
+	hash = engine_held_hash(&w.engine);
+	assert_false(engine_release_held(&w.engine, hash + 1, w.now_ns));
+	w.object[1].source = true; /* it was only late */
+	show(&w.object[1], true, 0);
+	assert_false(engine_release_held(&w.engine, hash, w.now_ns)); /* another list by now */
+	assert_true(engine_release_held(&w.engine, engine_held_hash(&w.engine), w.now_ns));
+	run();
+	assert_int_equal(w.deletes, 19);
+}
+
+static void few_absences_and_many_observed_deletions_pass(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		add(KIND_SLICE_CONFIG, name);
+	}
+	sync_copies(1);
+	list_source(2);
+	run();
+	w.object[3].source = w.object[4].source = false; /* L91 */
+	list_source(3);
+	run();
+	assert_int_equal(w.deletes, 2);
+	for (unsigned i = 1; i < w.count; i++)
+		if (w.object[i].source)
+			vanish(&w.object[i]);
+	run();
+	assert_int_equal(w.deletes, 20);
+}
+
+static void source_that_went_back_freezes_the_mirror(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	change(slice, 5, 0);
+	run();
+	slice->version -= 3;
+	slice->spec = 1;
+	list_source(3);
+	run();
+	assert_string_equal(w.trace, ""); /* H10 */
+	assert_int_equal(w.notes[ENGINE_REGRESSED], 1);
+	assert_int_equal(kube_json_integer(json_object_get(slice->local, "spec"), "n", 0), 5);
+}
+
+static void stale_event_changes_nothing(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	change(slice, 5, 0);
+	run();
+	slice->version -= 1;
+	slice->spec = 1;
+	show(slice, true, 0);
+	engine_source_gone(&w.engine, slice->kind, NS, "red", slice->version, w.now_ns);
+	run();
+	assert_string_equal(w.trace, "");
+}
+
+static bool is_equal(const struct object *object)
+{
+	json_t *value;
+	bool equal;
+
+	if (!object->source || !object->local)
+		return object->source == (object->local != NULL);
+	value = source_json(object);
+	equal = json_equal(json_object_get(value, "spec"), json_object_get(object->local, "spec"));
+	if (object->status)
+		equal = equal && json_equal(json_object_get(value, "status"),
+				     json_object_get(object->local, "status"));
+	else
+		equal = equal && !json_object_get(object->local, "status");
+	json_decref(value);
+	return equal;
+}
+
+static void random_step(struct object *object)
+{
+	bool has_status = kind_row(object->kind)->status && chance(50);
+
+	if (object->source && chance(30)) {
+		vanish(object);
+		return;
+	}
+	if (!object->source)
+		object->uid = ++w.uids;
+	object->source = true;
+	change(object, 1 + (int)(w.random >> 8) % 5, has_status ? 1 + (int)(w.random >> 9) % 3 : 0);
+}
+
+/* Lost requests, lost replies, lost watch events of the copies, restarts: in the end all is equal
+ * and nothing is extra. */
+static void converges_whatever_is_lost(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		add(i < 8 ? KIND_SLICE_CONFIG : KIND_ROLE, name);
+	}
+	sync_copies(1);
+	list_source(2);
+	for (uint32_t step = 0; step < 4000; step++) {
+		struct object *object = &w.object[1 + (w.random >> 8) % (w.count - 1)];
+
+		w.fault_percent = 25;
+		random_step(object);
+		if (chance(70))
+			run();
+		if (chance(50))
+			show_copy(object, 1);
+		if (chance(1))
+			restart();
+		w.now_ns += BASE_NS_PER_S;
+		if (step % 200)
+			continue;
+		w.fault_percent = 0;
+		list_source(1000 + step);
+		run_for(300 * BASE_NS_PER_S);
+		if (w.engine.store.count[ITEM_HELD]) {
+			assert_true(
+			    engine_release_held(&w.engine, engine_held_hash(&w.engine), w.now_ns));
+			run_for(300 * BASE_NS_PER_S);
+		}
+		assert_int_equal(pending(), 0);
+		for (unsigned i = 1; i < w.count; i++)
+			assert_true(is_equal(&w.object[i]));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORY(namespace_that_is_not_mirrored_stays_out),
+		STORY(label_removed_is_not_a_deletion),
+		STORY(namespace_goes_after_two_looks),
+		STORY(emptied_source_deletes_nothing),
+		STORY(few_absences_and_many_observed_deletions_pass),
+		STORY(source_that_went_back_freezes_the_mirror),
+		STORY(stale_event_changes_nothing),
+		STORY(converges_whatever_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
