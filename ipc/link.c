@@ -5,6 +5,7 @@
 #include "ipc/link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +120,17 @@ static enum verdict judge(struct link *link, struct str packet, int fd, struct e
 	return link->ops->on_message(link->owner, link, &message, fd);
 }
 
+/* Asked at the moment of the empty read: a peer that sent and left hung up after the events that
+ * woke us were taken (F20: an empty packet reads like an end of file). */
+static bool hung_up(int fd)
+{
+	struct pollfd poller = { fd, POLLRDHUP, 0 };
+
+	return poll(&poller, 1, 0) == 1 && (poller.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 /* One packet. False when the link ended (and may be freed already) or nothing is left to read. */
-static bool receive_one(struct link *link, uint32_t events)
+static bool receive_one(struct link *link)
 {
 	union {
 		struct cmsghdr header;
@@ -136,7 +146,7 @@ static bool receive_one(struct link *link, uint32_t events)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n < 0 || (n == 0 && (events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR)))) {
+	if (n < 0 || (n == 0 && hung_up(link->fd))) {
 		end(link, false, link->cut ? "cut here" : "peer is gone");
 		return false;
 	}
@@ -168,7 +178,7 @@ static void on_ready(void *arg, uint32_t events)
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
 	for (int i = 0; i < MAX_PER_WAKEUP; i++)
-		if (!receive_one(link, events))
+		if (!receive_one(link))
 			return;
 }
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -114,8 +115,17 @@ bool control_send(struct control *control, const struct us_ctl *ctl, const void 
 	return control->queued <= CONTROL_MAX_QUEUED;
 }
 
-enum control_got control_receive_raw(struct control *control, bool hung_up, void *bytes,
-    size_t size, struct err *err)
+/* Asked at the moment of the empty read: a role that sent its last word and left hung up after
+ * the events that woke us were taken (F20: an empty packet reads like an end of file). */
+static bool hung_up(int fd)
+{
+	struct pollfd poller = { fd, POLLRDHUP, 0 };
+
+	return poll(&poller, 1, 0) == 1 && (poller.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+enum control_got control_receive_raw(struct control *control, void *bytes, size_t size,
+    struct err *err)
 {
 	struct iovec vector = { bytes, size };
 	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
@@ -123,7 +133,7 @@ enum control_got control_receive_raw(struct control *control, bool hung_up, void
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? CONTROL_NOTHING : CONTROL_CLOSED;
-	if (n == 0 && hung_up)
+	if (n == 0 && hung_up(control->fd))
 		return CONTROL_CLOSED;
 	if (header.msg_flags & MSG_CTRUNC)
 		(void)err_set(err, "a control packet with a descriptor");
@@ -135,10 +145,9 @@ enum control_got control_receive_raw(struct control *control, bool hung_up, void
 	return CONTROL_BAD;
 }
 
-enum control_got control_receive(struct control *control, bool hung_up, struct us_ctl *ctl,
-    struct err *err)
+enum control_got control_receive(struct control *control, struct us_ctl *ctl, struct err *err)
 {
-	enum control_got got = control_receive_raw(control, hung_up, ctl, sizeof(*ctl), err);
+	enum control_got got = control_receive_raw(control, ctl, sizeof(*ctl), err);
 
 	if (got != CONTROL_PACKET)
 		return got;

@@ -37,12 +37,10 @@ bool control_send(struct control *control, const struct us_ctl *ctl, const void 
 bool control_flush(struct control *control);
 
 /* One packet of the role: exactly sizeof(struct us_ctl), right magic, ascending seq, terminated
- * blob, no descriptor. CONTROL_BAD fills err: kill the role. `hung_up`: EPOLLHUP was reported,
- * without it an empty packet is a bad one and no end of file (F20). */
-enum control_got control_receive(struct control *control, bool hung_up, struct us_ctl *ctl,
-    struct err *err);
+ * blob, no descriptor. CONTROL_BAD fills err: kill the role. */
+enum control_got control_receive(struct control *control, struct us_ctl *ctl, struct err *err);
 /* The one packet of another size: what follows CONTROL_LOADED, exactly `size` bytes. */
-enum control_got control_receive_raw(struct control *control, bool hung_up, void *bytes,
-    size_t size, struct err *err);
+enum control_got control_receive_raw(struct control *control, void *bytes, size_t size,
+    struct err *err);
 
 #endif

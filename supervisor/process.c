@@ -98,9 +98,8 @@ static void take_packets(struct process *process, int most)
 	while (most-- > 0 && !process->killed && process->control.fd >= 0) {
 		more = process->id.role == ROLE_LOADER && process->credential < CREDENTIAL_LIMIT &&
 		    process->supervisor->identities[process->credential].expects_more;
-		got = more ? control_receive_raw(&process->control, process->hung_up, &loaded,
-				 sizeof(loaded), &err) :
-			     control_receive(&process->control, process->hung_up, &ctl, &err);
+		got = more ? control_receive_raw(&process->control, &loaded, sizeof(loaded), &err) :
+			     control_receive(&process->control, &ctl, &err);
 		if (got == CONTROL_PACKET && more)
 			credentials_on_loaded(process, &loaded);
 		else if (got == CONTROL_PACKET)
@@ -118,7 +117,6 @@ static void on_control(void *arg, uint32_t events)
 {
 	struct process *process = arg;
 
-	process->hung_up = process->hung_up || (events & EPOLLHUP) != 0;
 	if (events & EPOLLOUT)
 		events_want_write(&process->supervisor->events, &process->control_watch,
 		    control_flush(&process->control));
@@ -296,7 +294,7 @@ bool process_start(struct process *process, const int *extra, unsigned extra_cou
 {
 	struct err err;
 
-	process->killed = process->hung_up = false;
+	process->killed = false;
 	process->started_ns = process->beat_ns = base_clock_boot_ns();
 	if (spawn(process, extra, extra_count, &err)) {
 		log_error("%s: %s", process->name, err.text);
@@ -373,7 +371,6 @@ static void close_process(struct process *process)
 	struct supervisor *supervisor = process->supervisor;
 	int fd = process->log_watch.fd;
 
-	process->hung_up = true;
 	if (process->control.fd >= 0)
 		take_packets(process, INT16_MAX);
 	events_remove(&supervisor->events, &process->control_watch);

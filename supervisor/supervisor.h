@@ -60,7 +60,6 @@ struct process {
 	struct control control;
 	struct watch control_watch, log_watch;
 	struct logs *logs; /* while it runs */
-	bool hung_up;
 	int64_t started_ns, beat_ns, kill_ns, again_ns;
 	struct children_backoff backoff;
 	struct children_accuser accuser;

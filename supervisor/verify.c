@@ -158,7 +158,8 @@ int verify_read(pid_t pid, struct verify_facts *facts, struct err *err)
 	*facts = (struct verify_facts){ 0 };
 	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0 || fstat(dir, &st) != 0) {
+	/* The directory itself belongs to the process's uid whatever it is; a file in it does not. */
+	if (dir < 0 || fstatat(dir, "status", &st, 0) != 0) {
 		(void)err_set(err, "%s: %s", path, strerror(errno));
 		goto out;
 	}

@@ -19,7 +19,7 @@
 
 struct verify_facts {
 	uint32_t uids[4], gids[4];
-	uint32_t owner; /* of /proc/PID: 0 when the process is not dumpable */
+	uint32_t owner; /* of its files in /proc: 0 when it is not dumpable */
 	bool has_groups;
 	uint64_t caps[5]; /* inheritable, permitted, effective, bounding, ambient */
 	uint32_t no_new_privs, seccomp, filters, threads, tracer, parent;

@@ -125,6 +125,7 @@ void wire_forget(struct process *process)
 			continue;
 		wire->up = false;
 		wire->again_ns = 0;
+		wire->backoff = (struct children_backoff){ 0 };
 	}
 }
 
@@ -132,12 +133,12 @@ void wire_cut(struct process *process, struct role_id peer, int64_t now_ns)
 {
 	struct wire *wire = wire_between(process, peer);
 
-	/* The other end reports the same cut; and a dead process's links need no delay. */
-	if (!wire || !wire->up || !process_runs(process_of(process->supervisor, peer)))
+	/* The other end reports the same cut; and a dying process's links need no delay. */
+	if (!wire || !wire->up || process_of(process->supervisor, peer)->killed)
 		return;
 	wire->up = false;
 	wire->again_ns = now_ns + children_link_delay(&wire->backoff, now_ns - wire->since_ns);
-	log_info("link of %s and %s was cut: comes back in %lld s", wire->ends[0]->name,
+	log_debug("link of %s and %s was cut: comes back in %lld s", wire->ends[0]->name,
 	    wire->ends[1]->name, (long long)((wire->again_ns - now_ns) / BASE_NS_PER_S));
 }
 

@@ -73,7 +73,9 @@ void workload_on_runner_end(struct supervisor *supervisor)
 		return;
 	supervisor->ending_uid = true;
 	supervisor->ending_at_ns = 0;
-	tell_elector(supervisor, false, false);
+	/* What it last said may be old by now: nobody is believed but /proc. */
+	if (!supervisor->seen_empty)
+		tell_elector(supervisor, false, false);
 	(void)workload_uid_ending(supervisor, base_clock_boot_ns());
 }
 
@@ -90,7 +92,8 @@ bool workload_uid_ending(struct supervisor *supervisor, int64_t now_ns)
 		log_error("cannot end the processes of uid %u: %s", uid, strerror(errno));
 	if (uids_find(uid, uid, &found) == 0 && found.pid == 0) {
 		supervisor->ending_uid = false;
-		log_info("the workload's uid %u is empty", uid);
+		if (!supervisor->seen_empty)
+			log_info("the runner's workload is ended: no process of uid %u is left", uid);
 		tell_elector(supervisor, false, true);
 	}
 	supervisor->ending_at_ns = now_ns + ROUND_NS;
