@@ -25,10 +25,11 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	slow := flags.Bool("default-lease", false, "lease times 15s/10s/2s + 5s instead of 3s/2.5s/0.4s + 0.8s")
 	disturb := flags.String("disturb", "", "kill processes at random moments: `roles`, or supervisor for hub-b's understudyd")
 	seed := flags.Uint64("seed", 1, "of the moments and victims of --disturb")
+	bench := flags.Bool("bench", false, "print figures instead of the story")
 	changes := flags.Int("changes", 20, "how many changes the lag is the median of")
 	flags.Parse(args)
 	begin := time.Now()
-	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Changes: *changes, Lease: pair.FastLease}
+	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Bench: *bench, Changes: *changes, Lease: pair.FastLease}
 	if *slow {
 		o.Lease = pair.DefaultLease
 	}
@@ -65,6 +66,9 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("FAILED: %w; logs: %s/*.log and %s/*/*.log", err, o.Dir, bed.Dir)
+	}
+	if *bench {
+		return nil
 	}
 	ms := func(d time.Duration) int64 { return d.Milliseconds() }
 	fmt.Printf("\n  mirror lag   %8d ms   a change on hub-a, sent until seen on hub-b\n", ms(result.Lag))

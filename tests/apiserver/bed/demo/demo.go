@@ -26,7 +26,8 @@ type Options struct {
 	Lease     pair.Lease
 	Out       io.Writer
 	Check     bool
-	Changes   int // how many changes the lag is the median of
+	Changes   int  // how many changes the lag is the median of
+	Bench     bool // measure, between the steps, and print the figures instead of the story
 	// Disturb, when set, runs beside the story until its context ends.
 	Disturb func(ctx context.Context, p *pair.Pair)
 }
@@ -64,6 +65,15 @@ var steps = []step{
 	{"hub-b works as the Active", (*story).work},
 }
 
+// measured is the story with what make bench measures on the way.
+var measured = []step{
+	steps[0], steps[1], steps[2], steps[3],
+	{"idle memory", (*story).benchIdle},
+	{"live lag beside its floor", (*story).benchLag},
+	steps[5],
+	{"failover time", (*story).benchFailover},
+}
+
 // Run tells the whole story. The pair is returned also with an error, for whoever looks around;
 // the caller closes it.
 func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, error) {
@@ -76,7 +86,11 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 		return p, Result{}, err
 	}
 	s.fact("", "hub-a, hub-b and worker-1 are up: real kube-apiservers, RBAC on")
-	for i, step := range steps {
+	told := steps
+	if o.Bench {
+		told, s.timeline.out = measured, io.Discard
+	}
+	for i, step := range told {
 		if i == 3 && o.Disturb != nil {
 			disturbed, stop := context.WithCancel(ctx)
 			defer stop()
