@@ -65,12 +65,14 @@ deps:
 
 $(BUILD)/obj/%.o: %.c Makefile | deps
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
+	@echo '  CC  $<'
+	@$(CC) $(CFLAGS) $(CPPFLAGS) -MMD -MP -c $< -o $@
 
 $(foreach l,$(LIBRARIES),$(eval $(BUILD)/lib$(l).a: $(call objects,$(l))))
 $(BUILD)/lib%.a:
 	@rm -f $@
-	ar rcs $@ $^
+	@echo '  AR  $@'
+	@ar rcs $@ $^
 
 # Both ends of a control link must come from one build (F38): a hash over all sources, compiled in.
 $(BUILD)/build_id.c: $(wildcard base/* policy/* ipc/* kube/*.[ch] supervisor/* runner/* \
@@ -81,11 +83,12 @@ $(BUILD)/build_id.c: $(wildcard base/* policy/* ipc/* kube/*.[ch] supervisor/* r
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(BUILD)/obj/build_id.o: $(BUILD)/build_id.c | deps
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c $< -o $@
+	@$(CC) $(CFLAGS) -c $< -o $@
 
 define program
 $(BUILD)/$(1): $(call objects,$(call home,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_$(1))
+	@echo '  LD  $$@'
+	@$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_$(1))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
@@ -95,7 +98,8 @@ $(BUILD)/tests/unit/$(1)_%: $(BUILD)/obj/tests/unit/$(1)_%.o \
     $(filter-out %/main.o,$(if $(filter $(1),$(LIBRARIES)),,$(call objects,$(1)))) \
     $(BUILD)/obj/build_id.o $(call archives,kube ipc policy base)
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_tests)
+	@echo '  LD  $$@'
+	@$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_tests)
 endef
 $(foreach d,$(LIBRARIES) supervisor runner ctl fence $(ROLES),$(eval $(call test,$(d))))
 .SECONDARY:
