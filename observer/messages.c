@@ -37,31 +37,43 @@ enum verdict observer_on_credential(
 	return link_refuse(NULL, from, m, fd);
 }
 
+static void tell_credential(struct observer *observer, uint64_t refused_generation)
+{
+	struct kube_identity identity = { .generation = refused_generation };
+	struct msg_status_credential status = { .credential = CREDENTIAL_PEER_OBSERVER };
+
+	if (!refused_generation &&
+	    !kube_client_identity(observer->client, CREDENTIAL_PEER_OBSERVER, &identity))
+		return;
+	status.generation = identity.generation;
+	status.usable = refused_generation == 0;
+	status.subject = str_of(identity.subject);
+	status.expires_us = identity.expires_us;
+	(void)role_send(observer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
+}
+
 static void on_credential(void *ctx, const struct msg_credential *m)
 {
 	struct observer *observer = ctx;
 	struct err err = { "" };
-	int refused = kube_client_credential(observer->client, m, &err);
 
-	role_credential_answer(observer->process, m, refused ? err.text : NULL);
-	if (refused)
+	if (kube_client_credential(observer->client, m, &err)) {
 		log_error("credential %s: %s", credential_name((unsigned)m->target), err.text);
-	observer->credential = (struct msg_status_credential){
-		.credential = m->target, .generation = m->generation, .usable = !refused
-	};
-	(void)role_send(
-	    observer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &observer->credential);
-	if (!refused)
-		watch_begin(observer);
+		role_credential_answer(observer->process, m, err.text);
+		tell_credential(observer, m->generation);
+		return;
+	}
+	role_credential_answer(observer->process, m, NULL);
+	tell_credential(observer, 0);
+	watch_begin(observer);
 }
 
 static void on_link(void *ctx, struct link *link)
 {
 	struct observer *observer = ctx;
 
-	if (link->peer.role == ROLE_MONITOR && observer->credential.generation)
-		(void)role_send(observer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL,
-		    &observer->credential);
+	if (link->peer.role == ROLE_MONITOR)
+		tell_credential(observer, 0);
 	/* A new elector knows nothing: it gets a look of now, not of then. */
 	if (link->peer.role == ROLE_ELECTOR && observer->watch)
 		watch_look_now(observer, base_clock_boot_ns());

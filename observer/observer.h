@@ -47,7 +47,6 @@ struct observer {
 	enum peer_class last_class;
 	char version[64];   /* resourceVersion seen last */
 	unsigned unwatched; /* changes that a look found and the watch did not */
-	struct msg_status_credential credential;
 };
 
 extern const struct role_ops observer_ops;
