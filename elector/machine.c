@@ -59,6 +59,9 @@ static const struct machine_row table[] = {
 { ALL, ON(PROBE_SEEN), fence_not_enforced, R(FENCE_NOT_ENFORCED), NOTHING, STAY, "C1" },
 { ALL, ON(PROBE_SEEN), NULL, R(NONE), NOTHING, STAY, "H4: may_open uses it" },
 
+/* Before the levels, which would write W1 again. */
+{ IN(ACQ), ON(TIME), claim_refused, R(LEASE_ACQUIRE_FAILED), DO(act_abort), STATE_STANDBY, "5 H1 I10" },
+
 /* Levels: what the state wants of Lease, HubRole, record and probe. Renewals come first. */
 { WORKING, ON(TIME), lease_due, R(NONE), DO(act_lease), STAY, "H1 H4 H15" },
 { WORKING, ON(TIME), role_due, R(NONE), DO(act_role), STAY, "C1" },
@@ -78,10 +81,10 @@ static const struct machine_row table[] = {
 { IN(INIT), ON(TIME), look_due, R(NONE), DO(act_read_peer), STAY, "5 C4" },
 { IN(INIT), ON(TIME), init_waits, R(NONE), NOTHING, STAY, "5" },
 { IN(INIT), ON(TIME), claim_never_opened, R(STARTED_GHOST), DO(act_close), STATE_YIELD, "5 I10" },
+{ IN(INIT), ON(TIME), both_active, R(BOTH_ACTIVE), NOTHING, STATE_STANDBY, "H14" },
 { IN(INIT), ON(TIME), peer_ahead_by_claim, R(STARTED_BEHIND), DO(act_close), STATE_YIELD, "5 C6" },
 { IN(INIT), ON(TIME), may_resume, R(RESUMES), NOTHING, STATE_RECOVER, "5 C6" },
 { IN(INIT), ON(TIME), may_lead_first, R(STARTS_LEADING), DO(act_kind_initial, act_new_term), STATE_ACQ, "5 C6" },
-{ IN(INIT), ON(TIME), both_active, R(BOTH_ACTIVE), NOTHING, STATE_STANDBY, "H14" },
 { IN(INIT), ON(TIME), NULL, R(STARTED_STANDBY), NOTHING, STATE_STANDBY, "5" },
 { IN(INIT), ON(OWN_APPLIED), NULL, R(NONE), DO(act_cannot_happen), STAY, "cannot happen: nothing written yet" },
 { IN(INIT), ANSWERED, NULL, R(NONE), NOTHING, STAY, "5: the time rows use it" },
@@ -116,7 +119,6 @@ static const struct machine_row table[] = {
 
 /* ACQ: W1 */
 { IN(ACQ), ON(OWN_APPLIED), claim_applied, R(CLAIMED), DO(act_read_peer), STATE_CONFIRM, "5 C8 H1 H4" },
-{ IN(ACQ), ON(TIME), claim_refused, R(LEASE_ACQUIRE_FAILED), DO(act_abort), STATE_STANDBY, "5 H1 I10" },
 
 /* CONFIRM: R */
 { IN(CONFIRM), READ_OK, peer_took_over, R(PEER_HIGHER), DO(act_close), STATE_YIELD, "5 C8" },

@@ -247,7 +247,10 @@ GUARD(role_due)
 		return false;
 	if (wanted != HUB_LEADING && !m->workload_empty && s->now_ns < m->workload_wait_ns)
 		return false;
-	return m->role != wanted || m->role_term != m->term;
+	/* While the claim is being made the new term waits for its own HubRole, after W2. */
+	return m->role != wanted ||
+	       (m->role_term != m->term && m->state != STATE_ACQ && m->state != STATE_CONFIRM &&
+		   (m->state != STATE_OPENING || wanted == HUB_LEADING));
 }
 
 GUARD(stop_run_due)
@@ -613,8 +616,9 @@ GUARD(may_recover)
 	bool workers = m->options.workers > 0 && m->workers_answered * 2 > m->options.workers &&
 		       m->worker_term <= m->term;
 
-	if ((m->state == STATE_RECOVER && m->own_write_ns < m->since_ns) ||
-	    (m->state == STATE_HELD && own_unhealthy(m, s)))
+	/* "Own write ok": one of this state's own, and not long ago. */
+	if ((m->state == STATE_RECOVER || m->state == STATE_HELD) &&
+	    (m->own_write_ns < m->since_ns || own_unhealthy(m, s)))
 		return false;
 	return peer_ok || brief || workers || m->options.resume;
 }
