@@ -116,7 +116,8 @@ static void set_timer(struct request *request)
 
 void request_heard(struct request *request)
 {
-	request->heard_ns = base_clock_boot_ns();
+	/* libcurl also reads when it was not woken for it, right after sending. */
+	request->pool->rx_ns = request->heard_ns = base_clock_boot_ns();
 	if (request->flowing || !request->streaming || request->answer.status != 200)
 		return;
 	request->flowing = true;

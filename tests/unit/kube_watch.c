@@ -229,7 +229,7 @@ static void finish(void)
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define BOOKMARK(version)                                                                          \
 	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version "\"}}}"  \
-											  "\n"
+	"\n"
 #define INITIAL_END(version)                                                                       \
 	"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version          \
 	"\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
