@@ -23,12 +23,12 @@
 void engine_open(struct engine *engine, const char *controller_namespace, uint32_t window,
     uint64_t seed, engine_note_fn *note, void *note_arg)
 {
-	*engine = (struct engine){
-		.window = window, .random = seed ? seed : 1, .note = note, .note_arg = note_arg
-	};
-	CHECK(
-	    window > 0 && str_copy(engine->controller_namespace,
-			      sizeof(engine->controller_namespace), str_of(controller_namespace)));
+	*engine = (struct engine){ .window = window, .random = seed, .wake_ns = INT64_MAX };
+	engine->note = note;
+	engine->note_arg = note_arg;
+	CHECK(window > 0);
+	CHECK(str_copy(engine->controller_namespace, sizeof(engine->controller_namespace),
+	    str_of(controller_namespace)));
 	store_open(&engine->store);
 }
 
@@ -217,7 +217,9 @@ bool engine_next(struct engine *engine, int64_t now_ns, struct engine_order *ord
 
 int64_t engine_wake_ns(const struct engine *engine)
 {
-	return engine->wake_ns;
+	/* Closed or full, time changes nothing. */
+	return engine_is_open(engine) && engine->busy < engine->window ? engine->wake_ns
+								       : INT64_MAX;
 }
 
 static struct item *finish(struct engine *engine, const struct engine_order *order)

@@ -60,8 +60,8 @@ static void on_synced(void *arg, const char *resource_version)
 		feed->fault[0] = '\0';
 		feed->counts = false;
 	}
-	log_debug("%s of %s%s listed at %s", kind_row(feed->kind)->plural,
-	    feed->side == SIDE_SOURCE ? "the source" : "copies",
+	log_debug("%s %s%s%s: listed at %s", feed->side == SIDE_SOURCE ? "source's" : "copied",
+	    kind_row(feed->kind)->plural, feed->space ? " in " : "",
 	    feed->space ? feed->space->name : "", resource_version);
 	if (feed->side == SIDE_SOURCE)
 		source_listed(feed, version);
@@ -250,7 +250,6 @@ static void relist(struct feed *feed, void *arg)
 void feeds_relist(struct syncer *syncer)
 {
 	feeds_visit(syncer, SIDE_SOURCE, relist, NULL);
-	syncer->pass_done = false;
 	feeds_tally(syncer);
 }
 

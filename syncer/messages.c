@@ -55,6 +55,7 @@ enum verdict syncer_on_mirror_grant(
 		log_info("mirroring %s, term %llu", syncer->source_uid,
 		    (unsigned long long)syncer->term);
 		syncer->has_grant = true;
+		syncer->pass_done = false;
 		engine->verified = engine->verified && !other_source;
 		if (other_source)
 			engine_source_replaced(engine, now_ns);
