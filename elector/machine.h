@@ -7,6 +7,7 @@
  *   machine.c         the table, and the step that walks it
  *   machine_facts.c   what an event means: it becomes knowledge and one fact
  *   machine_guards.c  the yes/no questions of the table
+ *   machine_watch.c   those about the peer's silence and the workers' word
  *   machine_acts.c    what the rows' actions do to the state and ask of the outside
  *
  * The caller carries out out->todo in order, reports each result as an event, and calls again with

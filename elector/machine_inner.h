@@ -49,11 +49,22 @@ struct machine_step {
 #define NS_PER_MS    1000000LL
 #define NS_PER_S     1000000000LL
 
+#define GUARD(name)                                                                                \
+	bool name(const struct machine *m __attribute__((unused)),                                 \
+	    const struct machine_step *s __attribute__((unused)))
+
+/* Was the condition said, and does it last? */
+static inline bool machine_told(const struct machine *m, enum machine_reason reason)
+{
+	return m->told >> reason & 1;
+}
+
 /* machine_facts.c */
 enum fact machine_absorb(struct machine *m, struct machine_step *step);
 enum fact machine_peer_overdue(struct machine *m, struct machine_step *step);
 
-/* machine_guards.c: pure questions; used by rows, and where named, by actions. */
+/* machine_guards.c, machine_watch.c: pure questions; used by rows, some by actions, too. */
+bool machine_watched(const struct machine *m, int64_t now_ns);
 bool own_claims(const struct machine *m);
 bool claim_foreign(const struct machine *m, const struct machine_step *s);
 bool foreign_read_due(const struct machine *m, const struct machine_step *s);

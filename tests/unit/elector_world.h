@@ -17,8 +17,8 @@
 #include "elector/machine.h"
 #include "elector/trace.h"
 
-#define MS(n) ((n) * 1000000LL)
-#define S(n)  ((n) * 1000000000LL)
+#define MS(n) ((n)*1000000LL)
+#define S(n)  ((n)*1000000000LL)
 
 #define ME     0x1111u
 #define OTHER  0x2222u
@@ -35,9 +35,9 @@ struct world {
 	enum hub_role role;
 	uint64_t role_term;
 	struct machine_record record;
-	bool api_down;	   /* nothing answers: UNSURE, not applied */
+	bool api_down;     /* nothing answers: UNSURE, not applied */
 	bool lose_replies; /* writes are applied, answers are lost (H1) */
-	bool refuse;	   /* 403 */
+	bool refuse;       /* 403 */
 	int64_t date_skew_us;
 	bool role_fails;
 
@@ -50,7 +50,7 @@ struct world {
 	/* Others. */
 	bool syncer_stays, syncer_killed, workload_stays;
 	enum probe_verdict probe;
-	bool probe_fixed; /* else it is what the role asks for */
+	bool probe_fixed;        /* else it is what the role asks for */
 	unsigned workers_answer; /* of options.workers */
 	enum witness_answer witness[8];
 	enum lease_holder witness_holder;
@@ -210,9 +210,9 @@ static inline void answer(struct world *w, const struct machine_todo *t)
 	case TODO_PROBE:
 		e.input = MACHINE_PROBE_SEEN;
 		e.probe.nonce = t->nonce;
-		e.probe.verdict = w->probe_fixed   ? w->probe
-		    : w->role == HUB_LEADING ? PROBE_ACCEPTED
-					     : PROBE_FENCED;
+		e.probe.verdict = w->probe_fixed           ? w->probe
+				  : w->role == HUB_LEADING ? PROBE_ACCEPTED
+							   : PROBE_FENCED;
 		break;
 	default: return;
 	}
@@ -230,8 +230,7 @@ static inline void see(struct world *w, const struct machine_todo *t)
 		note(w, t->permit.open ? 'P' : 'p');
 		if (w->page_open) {
 			assert_true(w->page_until_ns > w->now_ns);
-			assert_true(w->page_until_ns <=
-			    w->now_ns + w->m.options.renew_deadline_ns);
+			assert_true(w->page_until_ns <= w->now_ns + w->m.options.renew_deadline_ns);
 			assert_int_equal(w->lease.phase, PHASE_LEADING);
 			assert_int_equal(w->m.syncer, SYNCER_OFF); /* I6 */
 		}
@@ -273,7 +272,7 @@ static inline void world_step(struct world *w, struct machine_event *event)
 	assert_true(w->m.page_open == (w->m.state == STATE_ACTIVE));
 	if (w->m.state == STATE_STANDBY)
 		assert_true(w->m.own.holder != HOLDER_SELF || w->m.own.phase == PHASE_NONE ||
-		    w->m.own.phase == PHASE_RELEASED);
+			    w->m.own.phase == PHASE_RELEASED);
 	w->out = out; /* the answers below make newer ones */
 	for (unsigned i = 0; i < out.todo_count; i++)
 		answer(w, &out.todo[i]);
@@ -292,8 +291,8 @@ static inline void run(struct world *w, int64_t span_ns)
 	int64_t end_ns = w->now_ns + span_ns;
 
 	for (unsigned guard = 0;; guard++) {
-		int64_t next_ns = w->out.wake_at_ns < w->next_look_ns ? w->out.wake_at_ns
-								      : w->next_look_ns;
+		int64_t next_ns =
+		    w->out.wake_at_ns < w->next_look_ns ? w->out.wake_at_ns : w->next_look_ns;
 
 		assert_true(guard < 100000); /* no spinning */
 		if (next_ns > end_ns)
@@ -335,10 +334,18 @@ static inline void freeze(struct world *w, int64_t span_ns)
 
 static inline void world_make(struct world *w, unsigned slot, bool active)
 {
-	struct machine_options o = { .instance = ME, .slot = slot, .active = active,
-		.automatic = true, .witness = true, .duration_ns = S(15),
-		.renew_deadline_ns = S(10), .retry_ns = S(2), .padding_ns = S(5),
-		.request_ns = S(4), .max_lag_ns = S(60), .armed_max_age_ns = S(86400),
+	struct machine_options o = { .instance = ME,
+		.slot = slot,
+		.active = active,
+		.automatic = true,
+		.witness = true,
+		.duration_ns = S(15),
+		.renew_deadline_ns = S(10),
+		.retry_ns = S(2),
+		.padding_ns = S(5),
+		.request_ns = S(4),
+		.max_lag_ns = S(60),
+		.armed_max_age_ns = S(86400),
 		.stop_grace_ns = 0 };
 
 	memset(w, 0, sizeof(*w));
@@ -348,8 +355,9 @@ static inline void world_make(struct world *w, unsigned slot, bool active)
 	w->next_look_ns = w->now_ns + S(1);
 	w->out.wake_at_ns = INT64_MAX;
 	w->role = HUB_STANDBY;
-	w->peer = (struct machine_look){ .class = PEER_NOT_FOUND, .duration_ms = 15000,
-		.renew_deadline_ms = 10000 };
+	w->peer = (struct machine_look){
+		.class = PEER_NOT_FOUND, .duration_ms = 15000, .renew_deadline_ms = 10000
+	};
 	memcpy(w->peer.uid, UID_P, sizeof(UID_P));
 	w->witness_holder = HOLDER_PEER;
 	for (int i = 0; i < 8; i++)
