@@ -1,0 +1,122 @@
+/*
+ * The monitor's life (file map: monitor.h): everything that needs a descriptor is made before the
+ * lock; the two listeners come from the supervisor afterwards.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "monitor/http.h"
+#include "monitor/monitor.h"
+#include "monitor/pages.h"
+#include "monitor/readonly.h"
+
+static void on_page(void *arg, const char *path, struct http_answer *answer)
+{
+	pages_answer(arg, path, base_clock_boot_ns(), answer);
+}
+
+static void on_document(void *arg, struct buf *out)
+{
+	const struct monitor *monitor = arg;
+	struct fence_view view;
+	bool is_seen = pages_look_at_fence(monitor, &view);
+
+	status_put_json(monitor->status, is_seen ? &view : NULL, base_clock_boot_ns(),
+	    base_clock_wall_us(), out);
+}
+
+static void on_link(void *ctx, struct link *link)
+{
+	struct monitor *monitor = ctx;
+
+	status_linked(monitor->status, link->peer);
+}
+
+static void on_link_end(void *ctx, struct role_id peer)
+{
+	struct monitor *monitor = ctx;
+
+	status_unlinked(monitor->status, peer);
+	metrics_forget_gauges(monitor->metrics, peer);
+}
+
+static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int fd)
+{
+	struct monitor *monitor = ctx;
+
+	(void)more;
+	if (fd < 0)
+		return;
+	if (ctl->type == CONTROL_LISTENER && ctl->a[0] == CONTROL_LISTENER_HTTP)
+		http_listen(monitor->http, fd);
+	else if (ctl->type == CONTROL_LISTENER && ctl->a[0] == CONTROL_LISTENER_STATUS)
+		readonly_listen(monitor->readonly, fd);
+	else
+		close(fd);
+}
+
+/* What fence_open() does, with a descriptor that the supervisor opened. */
+static void map_fence(struct fence *fence)
+{
+	struct stat st;
+	void *map = MAP_FAILED;
+
+	if (fstat(ROLE_FD_FENCE, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= FENCE_BYTES)
+		map = mmap(NULL, FENCE_BYTES, PROT_READ, MAP_SHARED, ROLE_FD_FENCE, 0);
+	close(ROLE_FD_FENCE);
+	if (map == MAP_FAILED) {
+		log_warn("no fence page: /leader answers 503");
+		return;
+	}
+	fence->words = (const volatile uint64_t *)map;
+	fence->boot = fence_boot_id();
+	fence->time_ns = fence_time_ns();
+}
+
+static struct monitor *monitor_open(struct role_process *process)
+{
+	static const struct role_ops ops = { .on_message = monitor_on_message,
+		.on_link = on_link,
+		.on_link_end = on_link_end,
+		.on_control = on_control };
+	struct monitor *monitor = calloc(1, sizeof(*monitor));
+
+	CHECK(monitor && role_config(process));
+	monitor->process = process;
+	monitor->config = role_config(process);
+	monitor->status = status_new(monitor->config);
+	monitor->metrics = metrics_new();
+	monitor->http = http_new(role_loop(process), on_page, monitor);
+	monitor->readonly = readonly_new(role_loop(process), on_document, monitor);
+	CHECK(monitor->http);
+	map_fence(&monitor->fence);
+	role_attach(process, &ops, monitor);
+	return monitor;
+}
+
+static void monitor_close(struct monitor *monitor)
+{
+	http_free(monitor->http);
+	readonly_free(monitor->readonly);
+	fence_close(&monitor->fence);
+	metrics_free(monitor->metrics);
+	status_free(monitor->status);
+	free(monitor);
+}
+
+int main(int argc, char **argv)
+{
+	struct role_process *process = role_begin(ROLE_MONITOR, argc, argv);
+	struct monitor *monitor = monitor_open(process);
+	int code;
+
+	role_lock(process, NULL, 0);
+	code = role_run(process);
+	monitor_close(monitor);
+	return code;
+}

@@ -1,0 +1,141 @@
+/*
+ * What is known about this hub, as the roles said it over links that still live: what a role said
+ * is forgotten when its link ends, and said again by the role when it has a new one. Only the
+ * history stays. Names of hubs and workers come from the configuration, never from a message.
+ * Times end in _ns (boot time) or _us (wall time); ages are made when somebody looks.
+ */
+#ifndef MONITOR_STATUS_H
+#define MONITOR_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "fence/fence.h"
+#include "ipc/messages.h"
+#include "policy/config.h"
+
+#define STATUS_MAX_ROWS    256 /* kinds, blocked objects: the bound of the messages */
+#define STATUS_MAX_HISTORY 100
+/* An elector that has said nothing for so long is no longer known to do anything. */
+#define STATUS_STALE_NS (15 * 1000000000LL)
+
+struct status_leadership {
+	bool known;
+	int64_t heard_ns;
+	char state[33], reason[513];
+	uint32_t role; /* enum fence_role */
+	uint64_t term, led_term;
+	int64_t since_us, renewed_ns, valid_until_ns;
+	bool armed, complete;
+};
+
+struct status_peer {
+	bool known;
+	uint32_t class, why, holder, phase;
+	uint64_t term, led_term;
+	int64_t changed_ns; /* 0: never seen */
+	uint32_t threshold_ms;
+};
+
+struct status_mirror {
+	bool known, complete;
+	uint32_t objects, pending, blocked, held_deletes;
+	uint64_t lag_ms, written, failed;
+};
+
+struct status_kind {
+	bool known;
+	char kind[64], fault[257];
+	uint32_t source, copies, pending;
+};
+
+struct status_worker {
+	bool known;
+	uint32_t state;
+	uint64_t term;
+	char identity[254], detail[257];
+	int64_t since_us;
+};
+
+struct status_credential {
+	bool known, usable;
+	uint32_t generation;
+	char subject[254];
+	int64_t expires_us;
+	char rights[3073]; /* "" = not said */
+};
+
+struct status_blocked {
+	char object[513], why[513]; /* object "" = free row */
+};
+
+struct status_event {
+	int64_t time_us;
+	char from[33], to[33], reason[65], text[513];
+	uint64_t term;
+};
+
+struct status {
+	const struct us_config *config;
+	bool linked[ROLE_COUNT][ROLE_MAX_SHARDS];
+	struct status_leadership leadership;
+	struct status_peer peer;
+	struct status_mirror mirror;
+	struct status_kind kinds[STATUS_MAX_ROWS];
+	struct status_blocked blocked[STATUS_MAX_ROWS];
+	struct status_worker workers[CONFIG_MAX_WORKERS];
+	struct status_credential credentials[CREDENTIAL_LIMIT];
+	struct status_event history[STATUS_MAX_HISTORY]; /* a ring */
+	unsigned history_count; /* ever; the newest is at (count - 1) % STATUS_MAX_HISTORY */
+};
+
+/* About 2 MiB, of which only what is used is touched. The configuration must outlive it. */
+struct status *status_new(const struct us_config *config);
+void status_free(struct status *status);
+
+void status_linked(struct status *status, struct role_id peer);
+void status_unlinked(struct status *status, struct role_id peer);
+
+void status_take_leadership(
+    struct status *status, const struct msg_status_leadership *m, int64_t now_ns);
+void status_take_peer(struct status *status, const struct msg_status_peer *m);
+void status_take_mirror(struct status *status, const struct msg_status_mirror *m);
+void status_take_kind(struct status *status, const struct msg_status_kind *m);
+void status_take_blocked(struct status *status, const struct msg_status_blocked *m);
+void status_take_history(struct status *status, const struct msg_status_history *m);
+/* False when the sender does not hold that worker or credential (F4). */
+bool status_take_worker(
+    struct status *status, struct role_id from, const struct msg_status_worker *m);
+bool status_take_credential(
+    struct status *status, struct role_id from, const struct msg_status_credential *m);
+bool status_take_rights(
+    struct status *status, struct role_id from, const struct msg_status_rights *m);
+
+/* Is the elector known to be at work? Else why not, for a person. */
+bool status_is_ready(const struct status *status, int64_t now_ns, char why[128]);
+/* Since when the peer's Lease has not changed, in ns; -1 where that says nothing: this hub is no
+ * Standby, or has never seen it. */
+int64_t status_peer_age_ns(const struct status *status, int64_t now_ns);
+/* Should this process of the configuration have a link with us? */
+bool status_expects(const struct status *status, struct role_id peer);
+
+/* The whole document, JSON (status_json.c). view NULL: there is no fence page. */
+void status_put_json(const struct status *status, const struct fence_view *view, int64_t now_ns,
+    int64_t now_us, struct buf *out);
+/* A page for a browser (status_page.c). */
+void status_put_page(
+    const struct status *status, const struct fence_view *view, int64_t now_ns, struct buf *out);
+
+/* Words for the numbers of messages. */
+const char *status_role_word(uint32_t role);
+const char *status_class_word(uint32_t class);
+const char *status_why_word(uint32_t why);
+const char *status_holder_word(uint32_t holder);
+const char *status_phase_word(uint32_t phase);
+const char *status_worker_word(const struct status_worker *worker);
+const char *status_mode_word(uint32_t mode);
+/* RFC 3339 with milliseconds; "" for 0. */
+void status_time_word(int64_t us, char text[40]);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * What roles said, as a JSON document and as a page: valid JSON in every state, unknown is null,
+ * what a role said goes with its link, nobody speaks for another one (F4), text is escaped.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "monitor/status.h"
+
+#define NOW_NS (1000 * 1000000000LL)
+#define NOW_US 1767225600000000LL /* 2026-01-01 */
+
+static const struct role_id elector = { ROLE_ELECTOR, 0 }, syncer = { ROLE_SYNCER, 0 };
+static const struct role_id shard0 = { ROLE_REPOINTER, 0 }, shard1 = { ROLE_REPOINTER, 1 };
+static struct us_config config;
+static struct status *status;
+static uint32_t pool_used;
+static json_t *document;
+
+static config_text pool(const char *text)
+{
+	config_text at = pool_used;
+
+	memcpy(config.pool + at, text, strlen(text) + 1);
+	pool_used += (uint32_t)strlen(text) + 1;
+	return at;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&config, 0, sizeof(config));
+	pool_used = 1;
+	config.mode = CONFIG_STANDBY;
+	config.hub_count = 2;
+	config.self = 1;
+	config.hubs[0].name = pool("hub-a");
+	config.hubs[1].name = config.self_name = pool("hub-<b>");
+	config.hubs[0].endpoint = pool("https://hub-a");
+	config.namespace = pool("kubeslice-controller");
+	config.credentials[CREDENTIAL_ELECTOR].kubeconfig = pool("/k");
+	config.worker_count = 2;
+	config.shard_size = 1;
+	config.workers[0].name = pool("worker-1");
+	config.workers[1].name = pool("worker-2");
+	config.workers[0].credential.kubeconfig = config.workers[1].credential.kubeconfig =
+	    config.credentials[CREDENTIAL_ELECTOR].kubeconfig;
+	status = status_new(&config);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	json_decref(document);
+	document = NULL;
+	status_free(status);
+	return 0;
+}
+
+static json_t *make_document(const struct fence_view *view)
+{
+	struct buf out = buf_make(1 << 22);
+	json_error_t error;
+
+	json_decref(document);
+	status_put_json(status, view, NOW_NS, NOW_US, &out);
+	assert_false(out.failed);
+	document = json_loads(out.data, JSON_REJECT_DUPLICATES, &error);
+	if (!document)
+		fail_msg("%s at %d: %s", error.text, error.position, out.data);
+	buf_free(&out);
+	return document;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	assert_non_null(text);
+	return text;
+}
+
+static int64_t number_of(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	assert_true(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+static void say_leadership(uint32_t role)
+{
+	struct msg_status_leadership m = { .state = STR_LIT("STANDBY_ARMED"),
+		.role = role,
+		.term = 4,
+		.led_term = 3,
+		.since_us = NOW_US,
+		.renewed_ns = NOW_NS - 2000000000,
+		.valid_until_ns = NOW_NS + 5000000000,
+		.armed = true,
+		.reason = STR_LIT("<script>\"x\"\\\x01") };
+
+	status_linked(status, elector);
+	status_take_leadership(status, &m, NOW_NS - 1000000000);
+}
+
+static void say_peer(void)
+{
+	struct msg_status_peer m = { .class = PEER_SILENT,
+		.why = PEER_WHY_TIMEOUT,
+		.holder = HOLDER_PEER,
+		.phase = PHASE_LEADING,
+		.term = 4,
+		.led_term = 4,
+		.changed_ns = NOW_NS - 1500000000,
+		.threshold_ms = 20000 };
+
+	status_take_peer(status, &m);
+}
+
+static void what_nobody_said_is_null(void **state)
+{
+	const json_t *workers;
+
+	(void)state;
+	make_document(NULL);
+	assert_true(json_is_null(json_object_get(document, "leadership")));
+	assert_true(json_is_null(json_object_get(document, "peer")));
+	assert_true(json_is_null(json_object_get(document, "mirror")));
+	assert_true(json_is_null(json_object_get(document, "fence")));
+	assert_string_equal(text_of(document, "identity"), "hub-<b>");
+	assert_string_equal(text_of(document, "mode"), "standby");
+	assert_string_equal(text_of(document, "time"), "2026-01-01T00:00:00.000Z");
+	assert_int_equal(number_of(document, "slot"), 1);
+	workers = json_object_get(document, "workers");
+	assert_int_equal(json_array_size(workers), 2);
+	assert_string_equal(text_of(json_array_get(workers, 1), "name"), "worker-2");
+	assert_string_equal(text_of(json_array_get(workers, 1), "state"), "unknown");
+	assert_int_equal(json_array_size(json_object_get(document, "processes")), 6);
+}
+
+static void ages_are_made_when_somebody_looks(void **state)
+{
+	const json_t *leadership, *peer;
+
+	(void)state;
+	say_leadership(FENCE_STANDBY);
+	say_peer();
+	make_document(NULL);
+	leadership = json_object_get(document, "leadership");
+	assert_string_equal(text_of(leadership, "state"), "STANDBY_ARMED");
+	assert_string_equal(text_of(leadership, "role"), "standby");
+	assert_string_equal(text_of(leadership, "reason"), "<script>\"x\"\\\x01");
+	assert_int_equal(number_of(leadership, "renewedAgoMs"), 2000);
+	assert_int_equal(number_of(leadership, "validForMs"), 5000);
+	assert_int_equal(number_of(leadership, "heardAgoMs"), 1000);
+	peer = json_object_get(document, "peer");
+	assert_string_equal(text_of(peer, "identity"), "hub-a");
+	assert_string_equal(text_of(peer, "class"), "silent");
+	assert_string_equal(text_of(peer, "why"), "timeout");
+	assert_int_equal(number_of(peer, "ageMs"), 1500);
+	assert_int_equal(number_of(peer, "thresholdMs"), 20000);
+	assert_int_equal(status_peer_age_ns(status, NOW_NS), 1500000000);
+	assert_int_equal(status_peer_age_ns(status, 0), 0);
+	say_leadership(FENCE_LEADING);
+	assert_int_equal(status_peer_age_ns(status, NOW_NS), -1);
+}
+
+static void readiness_is_the_electors_word(void **state)
+{
+	char why[128];
+
+	(void)state;
+	assert_false(status_is_ready(status, NOW_NS, why));
+	assert_string_equal(why, "the elector is not connected");
+	status_linked(status, elector);
+	assert_false(status_is_ready(status, NOW_NS, why));
+	assert_string_equal(why, "the elector has not said anything yet");
+	say_leadership(FENCE_STANDBY);
+	assert_true(status_is_ready(status, NOW_NS, why));
+	assert_false(status_is_ready(status, NOW_NS + STATUS_STALE_NS, why));
+	assert_string_equal(why, "the elector's last word is 16 s old, expected at most 15 s");
+	config.mode = CONFIG_FOLLOWER;
+	assert_true(status_is_ready(status, NOW_NS + STATUS_STALE_NS, why));
+}
+
+static void what_a_role_said_goes_with_its_link(void **state)
+{
+	struct msg_status_mirror mirror = { .complete = true, .objects = 9, .lag_ms = 12 };
+	struct msg_status_kind kind = { .row = 255, .kind = STR_LIT("Project"), .source = 3 };
+	struct msg_status_blocked blocked = {
+		.row = 0, .object = STR_LIT("Secret n/x"), .why = STR_LIT("422")
+	};
+
+	(void)state;
+	say_leadership(FENCE_STANDBY);
+	say_peer();
+	status_linked(status, syncer);
+	status_take_mirror(status, &mirror);
+	status_take_kind(status, &kind);
+	status_take_blocked(status, &blocked);
+	make_document(NULL);
+	assert_int_equal(number_of(json_object_get(document, "mirror"), "objects"), 9);
+	assert_int_equal(json_array_size(json_object_get(document, "kinds")), 1);
+	assert_int_equal(json_array_size(json_object_get(document, "blocked")), 1);
+	status_unlinked(status, syncer);
+	make_document(NULL);
+	assert_true(json_is_null(json_object_get(document, "mirror")));
+	assert_int_equal(json_array_size(json_object_get(document, "kinds")), 0);
+	assert_int_equal(json_array_size(json_object_get(document, "blocked")), 0);
+	assert_true(json_is_object(json_object_get(document, "leadership")));
+	status_unlinked(status, elector);
+	make_document(NULL);
+	assert_true(json_is_null(json_object_get(document, "leadership")));
+	assert_true(json_is_null(json_object_get(document, "peer")));
+}
+
+static void a_blocked_row_becomes_free(void **state)
+{
+	struct msg_status_blocked blocked = { .row = 3, .object = STR_LIT("x") };
+
+	(void)state;
+	status_take_blocked(status, &blocked);
+	blocked.object = STR_LIT("");
+	status_take_blocked(status, &blocked);
+	make_document(NULL);
+	assert_int_equal(json_array_size(json_object_get(document, "blocked")), 0);
+}
+
+/* F4: a shard speaks of its own workers, a role of its own credentials. */
+static void nobody_speaks_for_another(void **state)
+{
+	struct msg_status_worker worker = {
+		.worker = 1, .state = WORKER_DENIED, .term = 9, .identity = STR_LIT("hub-a")
+	};
+	struct msg_status_credential credential = {
+		.credential = CREDENTIAL_ELECTOR, .usable = true, .subject = STR_LIT("sa")
+	};
+	struct msg_status_rights rights = { .credential = CREDENTIAL_ELECTOR,
+		.text = STR_LIT("leases get") };
+
+	(void)state;
+	assert_false(status_take_worker(status, shard0, &worker));
+	assert_true(status_take_worker(status, shard1, &worker));
+	worker.worker = 2;
+	assert_false(status_take_worker(status, shard1, &worker));
+	assert_false(status_take_credential(status, syncer, &credential));
+	assert_true(status_take_credential(status, elector, &credential));
+	assert_false(status_take_rights(status, syncer, &rights));
+	assert_true(status_take_rights(status, elector, &rights));
+	credential.credential = CREDENTIAL_PUBLISHER; /* not configured */
+	assert_false(
+	    status_take_credential(status, (struct role_id){ ROLE_PUBLISHER, 0 }, &credential));
+	make_document(NULL);
+	assert_string_equal(
+	    text_of(json_array_get(json_object_get(document, "workers"), 1), "state"), "denied");
+	assert_string_equal(
+	    text_of(json_array_get(json_object_get(document, "credentials"), 0), "rights"),
+	    "leases get");
+	status_unlinked(status, shard1);
+	make_document(NULL);
+	assert_string_equal(
+	    text_of(json_array_get(json_object_get(document, "workers"), 1), "state"), "unknown");
+}
+
+static void the_history_is_a_ring_without_repeats(void **state)
+{
+	struct msg_status_history m = {
+		.from = STR_LIT("A"), .to = STR_LIT("B"), .reason = STR_LIT("r")
+	};
+	const json_t *history;
+
+	(void)state;
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < STATUS_MAX_HISTORY; i++) {
+			m.time_us = NOW_US + i;
+			status_take_history(status, &m);
+		}
+	make_document(NULL);
+	history = json_object_get(document, "history");
+	assert_int_equal(json_array_size(history), STATUS_MAX_HISTORY);
+	m.time_us = NOW_US + 1000000;
+	status_take_history(status, &m);
+	make_document(NULL);
+	history = json_object_get(document, "history");
+	assert_int_equal(json_array_size(history), STATUS_MAX_HISTORY);
+	assert_string_equal(
+	    text_of(json_array_get(history, 0), "time"), "2026-01-01T00:00:01.000Z");
+}
+
+static void the_fence_is_its_own_witness(void **state)
+{
+	struct fence_view view = { .role = FENCE_LEADING,
+		.term = 5,
+		.valid_until_ns = NOW_NS + 2500000000,
+		.written_at_ns = NOW_NS - 1,
+		.here = true };
+
+	(void)state;
+	make_document(&view);
+	assert_true(json_is_true(json_object_get(json_object_get(document, "fence"), "leading")));
+	assert_int_equal(number_of(json_object_get(document, "fence"), "remainingMs"), 2500);
+	view.here = false;
+	make_document(&view);
+	assert_true(json_is_false(json_object_get(json_object_get(document, "fence"), "leading")));
+	assert_int_equal(number_of(json_object_get(document, "fence"), "remainingMs"), 0);
+}
+
+static void the_page_escapes_every_text(void **state)
+{
+	struct msg_status_worker worker = {
+		.worker = 0, .identity = STR_LIT("<i>"), .detail = STR_LIT("a&b")
+	};
+	struct buf out = buf_make(1 << 16);
+
+	(void)state;
+	say_leadership(FENCE_STANDBY);
+	say_peer();
+	assert_true(status_take_worker(status, shard0, &worker));
+	status_put_page(status, NULL, NOW_NS, &out);
+	assert_null(strstr(out.data, "<script>"));
+	assert_null(strstr(out.data, "<i>"));
+	assert_null(strstr(out.data, "hub-<b>"));
+	assert_non_null(strstr(out.data, "hub-&lt;b&gt;"));
+	assert_non_null(strstr(out.data, "a&amp;b"));
+	assert_non_null(strstr(out.data, "1.5 s ago, threshold 20.0 s"));
+	buf_free(&out);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_nobody_said_is_null),
+		TEST(ages_are_made_when_somebody_looks),
+		TEST(readiness_is_the_electors_word),
+		TEST(what_a_role_said_goes_with_its_link),
+		TEST(a_blocked_row_becomes_free),
+		TEST(nobody_speaks_for_another),
+		TEST(the_history_is_a_ring_without_repeats),
+		TEST(the_fence_is_its_own_witness),
+		TEST(the_page_escapes_every_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
