@@ -56,7 +56,8 @@ static void unqueue(struct engine *engine, struct item *item)
 static bool is_forgettable(const struct item *item)
 {
 	return (item->source == SOURCE_ABSENT || item->source == SOURCE_UNKNOWN) &&
-	       item->copy == COPY_NONE && !item->has_dependents && !item->busy;
+	       (item->copy == COPY_NONE || item->copy == COPY_FOREIGN) && !item->has_dependents &&
+	       !item->busy;
 }
 
 static void enqueue(struct engine *engine, struct item *item, int64_t not_before_ns, int64_t now_ns)

@@ -15,6 +15,7 @@
 /* A right that was just given takes a moment to be known everywhere. */
 #define RIGHTS_LAG_NS   (5 * BASE_NS_PER_S)
 #define RIGHTS_RETRY_NS (100 * BASE_NS_PER_MS)
+#define RIGHTS_LATE_NS  (2 * BASE_NS_PER_S)
 
 static void on_begin(void *arg)
 {
@@ -99,15 +100,18 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	(void)snprintf(feed->fault, sizeof(feed->fault), "%s: %.200s",
 	    kube_class_name(answer->class), answer->message);
 	if (answer->class == KUBE_NO_RESOURCE) {
-		feed->parked = true;
+		feed->parked = feed->counts = true;
 		loop_timer_set(feed->syncer->loop, &feed->timer, now_ns);
-	} else if (answer->class == KUBE_FORBIDDEN && feed->space &&
-		   now_ns - feed->started_ns < RIGHTS_LAG_NS) {
-		loop_timer_set(feed->syncer->loop, &feed->timer, now_ns + RIGHTS_RETRY_NS);
+	} else if (answer->class == KUBE_FORBIDDEN && feed->space) {
+		bool lag = now_ns - feed->started_ns < RIGHTS_LAG_NS;
+
+		/* The right comes, and with its namespace goes, by a binding in it. */
+		feed->counts = !lag && !(feed->space->self && feed->space->self->terminating);
+		loop_timer_set(feed->syncer->loop, &feed->timer,
+		    now_ns + (lag ? RIGHTS_RETRY_NS : RIGHTS_LATE_NS));
 	} else {
 		feed->counts = feed->counts || fault_counts(answer->class);
 	}
-	feed->counts = feed->counts || feed->parked;
 	feeds_tally(feed->syncer);
 	report_touch(feed->syncer);
 }

@@ -124,6 +124,7 @@ static void foreign_object_is_never_touched(void **state)
 	run_for(300 * BASE_NS_PER_S);
 	assert_int_equal(w.updates + w.deletes, 0);
 	assert_non_null(slice->local);
+	assert_null(item_of(slice)); /* nor remembered */
 }
 
 static void owner_made_anew_takes_its_dependents_along(void **state)
