@@ -1,0 +1,110 @@
+/*
+ * What the publisher is told: the permit and the probe of the elector, connections of its dialer,
+ * its one identity. Handlers start work and return.
+ */
+#define DISPATCH_ROLE    ROLE_PUBLISHER
+#define DISPATCH_PREFIX  publisher
+#define DISPATCH_CONTEXT struct publisher
+
+#include "base/log.h"
+#include "publisher/publisher.h"
+
+#include "ipc/dispatch.h"
+
+enum verdict publisher_on_permit(
+    struct publisher *publisher, const struct link *from, const struct msg_permit *m, int fd)
+{
+	struct plan_permit permit = { m->term, (int64_t)m->valid_until_ns };
+
+	(void)from;
+	(void)fd;
+	publish_permit(publisher, &permit);
+	return VERDICT_FINE;
+}
+
+enum verdict publisher_on_probe_asked(
+    struct publisher *publisher, const struct link *from, const struct msg_probe_asked *m, int fd)
+{
+	(void)from;
+	(void)fd;
+	probe_start(publisher, m->nonce);
+	return VERDICT_FINE;
+}
+
+enum verdict publisher_on_dialed(
+    struct publisher *publisher, const struct link *from, const struct msg_dialed *m, int fd)
+{
+	(void)from;
+	return kube_client_dialed(publisher->client, m, fd);
+}
+
+/* Never called: credentials come by on_credential. */
+enum verdict publisher_on_credential(
+    struct publisher *publisher, const struct link *from, const struct msg_credential *m, int fd)
+{
+	(void)publisher;
+	return link_refuse(NULL, from, m, fd);
+}
+
+static void tell_credential(struct publisher *publisher, uint64_t refused)
+{
+	struct kube_identity identity = { .generation = refused };
+	struct msg_status_credential status = { .credential = CREDENTIAL_PUBLISHER,
+		.usable = refused == 0 };
+
+	if (!refused && !kube_client_identity(publisher->client, CREDENTIAL_PUBLISHER, &identity))
+		return;
+	status.generation = identity.generation;
+	status.subject = str_of(identity.subject);
+	status.expires_us = identity.expires_us;
+	(void)role_send(publisher->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
+}
+
+static void on_credential(void *ctx, const struct msg_credential *m)
+{
+	struct publisher *publisher = ctx;
+	struct err err = { "" };
+
+	if (kube_client_credential(publisher->client, m, &err)) {
+		log_error("credential %s: %s", credential_name((unsigned)m->target), err.text);
+		role_credential_answer(publisher->process, m, err.text);
+		tell_credential(publisher, m->generation);
+		return;
+	}
+	role_credential_answer(publisher->process, m, NULL);
+	tell_credential(publisher, 0);
+	/* Our own API server's CA is the next best: workers reach the same hub. */
+	if (!publisher->ca_from_file)
+		publish_set_ca(publisher, m->ca);
+	publish_begin(publisher);
+	bindings_begin(publisher);
+	tokens_look_all(publisher);
+}
+
+static void on_link(void *ctx, struct link *link)
+{
+	struct publisher *publisher = ctx;
+
+	if (link->peer.role == ROLE_MONITOR)
+		tell_credential(publisher, 0);
+	else if (link->peer.role == ROLE_REPOINTER)
+		tokens_shard_linked(publisher, link->peer.shard);
+	else if (link->peer.role == ROLE_ELECTOR && publisher->told.term)
+		(void)role_send(
+		    publisher->process, ROLE_ELECTOR, 0, MSG_PUBLISHED, &publisher->told);
+}
+
+static void on_link_end(void *ctx, struct role_id peer)
+{
+	struct publisher *publisher = ctx;
+
+	if (peer.role == ROLE_PUBLISHER_DIALER)
+		kube_client_dialer_lost(publisher->client);
+}
+
+const struct role_ops publisher_ops = {
+	.on_message = publisher_dispatch,
+	.on_link = on_link,
+	.on_link_end = on_link_end,
+	.on_credential = on_credential,
+};
