@@ -38,6 +38,8 @@ unsigned sandbox_available(void);
  * oom score, MDWE, bounding set, ambient, securebits, groups, gid, uid, capabilities, regain test,
  * PDEATHSIG, NO_NEW_PRIVS, filter 1. `waived`: SANDBOX_* bits that may be missing. On failure
  * returns the name of the step (a literal) with errno set; NULL when all is in force.
+ * The runner goes another way (F5): it stays root with SETUID, SETGID and KILL (uid is not read),
+ * has no parent-death signal, and a filter 1 that its workload can live with.
  */
 const char *sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived);
 
@@ -46,8 +48,8 @@ int sandbox_after_exec(struct role_id id, struct err *err);
 /*
  * Landlock, its probe ("/" must not open), filter 2, self-check (uids, capabilities, no new
  * privileges, seccomp). After this the role cannot open anything. ports: TCP ports that a dialer
- * may connect to (Landlock by port; NULL and 0: none). Returns the SANDBOX_* bits in force, or -1
- * with the reason.
+ * may connect to besides 53, DNS (Landlock by port; NULL and 0: none). Returns the SANDBOX_* bits
+ * in force, or -1 with the reason.
  */
 int sandbox_lock(struct role_id id, const uint16_t *ports, unsigned port_count, unsigned waived,
     struct err *err);
