@@ -151,15 +151,7 @@ static void on_request_timer(void *arg, int64_t now_ns)
 
 static void request_free(struct request *request)
 {
-	struct kube_client *client = request->client;
-
-	if (request->previous)
-		request->previous->next = request->next;
-	else
-		client->requests = request->next;
-	if (request->next)
-		request->next->previous = request->previous;
-	loop_timer_cancel(client->loop, &request->timer);
+	loop_timer_cancel(request->client->loop, &request->timer);
 	buf_free(&request->body);
 	buf_free(&request->response);
 	free(request->resource);
@@ -169,27 +161,27 @@ static void request_free(struct request *request)
 /* Calls back one answered request. False: there is none. */
 static bool deliver(struct kube_client *client)
 {
-	struct request *request = client->requests;
+	struct request **at = &client->requests, *request;
+	struct kube_answer *answer;
 
-	while (request && request->state != REQUEST_OVER)
-		request = request->next;
+	while (*at && (*at)->state != REQUEST_OVER)
+		at = &(*at)->next;
+	request = *at;
 	if (!request)
 		return false;
 	if (request->easy) {
 		transport_stop(request);
 		opener_failed(request);
 	}
-	if (!request->cancelled) {
-		struct kube_answer *answer = &request->answer;
-
-		if (!request->flowing && answer->class < KUBE_SILENT)
-			answer->body = buf_str(&request->response);
-		if (!answer->sent)
-			answer->sent_ns = request->asked_ns;
-		/* Nobody can cancel it any more: `done` is the last word. */
-		request->id = 0;
+	/* Nobody can cancel it any more: `done` is the last word. */
+	*at = request->next;
+	answer = &request->answer;
+	if (!request->flowing && answer->class < KUBE_SILENT)
+		answer->body = buf_str(&request->response);
+	if (!answer->sent)
+		answer->sent_ns = request->asked_ns;
+	if (!request->cancelled)
 		request->done(request->arg, answer);
-	}
 	request_free(request);
 	return true;
 }
@@ -260,9 +252,12 @@ void kube_client_free(struct kube_client *client)
 	CHECK(!client->pumping);
 	client->pumping = true;
 	while (client->requests) {
-		transport_stop(client->requests);
-		opener_failed(client->requests);
-		request_free(client->requests);
+		struct request *request = client->requests;
+
+		transport_stop(request);
+		opener_failed(request);
+		client->requests = request->next;
+		request_free(request);
 	}
 	transport_close(client);
 	client->pumping = false;
@@ -382,10 +377,8 @@ static uint64_t request_enter(struct request *request)
 	struct kube_client *client = request->client;
 	struct request **at = &client->requests;
 
-	while (*at) {
-		request->previous = *at;
+	while (*at)
 		at = &(*at)->next;
-	}
 	*at = request;
 	set_timer(request);
 	client_kick(client);

@@ -17,7 +17,7 @@
 #include "kube/client.h"
 #include "kube/credential.h"
 
-#define MAX_BODY_BYTES (32u * 1024 * 1024)
+#define MAX_BODY_BYTES ((size_t)32 * 1024 * 1024)
 
 enum request_state {
 	REQUEST_NEW,     /* has no pool yet */
@@ -27,7 +27,7 @@ enum request_state {
 };
 
 struct request {
-	struct request *next, *previous;
+	struct request *next;
 	struct kube_client *client;
 	struct pool *pool;
 	uint64_t id;

@@ -4,10 +4,9 @@
  */
 #include "kube/json.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-#define MAX_BYTES (32u * 1024 * 1024)
+#define MAX_BYTES ((size_t)32 * 1024 * 1024)
 #define MAX_DEPTH 128
 
 /* The deepest nesting of brackets outside strings; jansson itself recurses up to 2048 levels. */
@@ -42,7 +41,7 @@ json_t *kube_json_parse(struct str text, struct err *err)
 	json_t *value;
 
 	if (text.n > MAX_BYTES) {
-		err_set(err, "JSON of %zu bytes, at most %u are taken", text.n, MAX_BYTES);
+		err_set(err, "JSON of %zu bytes, at most %zu are taken", text.n, MAX_BYTES);
 		return NULL;
 	}
 	if (depth_of(text) > MAX_DEPTH) {
@@ -79,17 +78,11 @@ void kube_json_put_sorted(struct buf *out, const json_t *value)
 	put(out, value, JSON_SORT_KEYS);
 }
 
-json_t *kube_json_at(const json_t *value, ...)
+json_t *kube_json_path(const json_t *value, const char *const *keys)
 {
-	const json_t *at = value;
-	const char *key;
-	va_list keys;
-
-	va_start(keys, value);
-	while (at && (key = va_arg(keys, const char *)))
-		at = json_object_get(at, key);
-	va_end(keys);
-	return (json_t *)at;
+	for (; value && *keys; keys++)
+		value = json_object_get(value, *keys);
+	return (json_t *)value;
 }
 
 const char *kube_json_text(const json_t *object, const char *key)

@@ -19,7 +19,9 @@ json_t *kube_json_parse(struct str text, struct err *err);
 void kube_json_put(struct buf *out, const json_t *value);
 void kube_json_put_sorted(struct buf *out, const json_t *value);
 /* The value at a path of keys ("metadata", "name", NULL), borrowed; NULL when there is none. */
-json_t *kube_json_at(const json_t *value, ...) __attribute__((sentinel));
+#define kube_json_at(value, ...) kube_json_path(value, (const char *const[]){ __VA_ARGS__ })
+/* The same; keys ends with NULL. */
+json_t *kube_json_path(const json_t *value, const char *const *keys);
 /* The string member, "" when absent or no string. Borrowed from the value. */
 const char *kube_json_text(const json_t *object, const char *key);
 int64_t kube_json_integer(const json_t *object, const char *key, int64_t otherwise);

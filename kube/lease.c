@@ -115,7 +115,9 @@ static bool parse_zone(const char **at, int64_t *ahead_s)
 	if ((hours = digits(at, 2)) < 0 || hours > 23 || !skip(at, ':') ||
 	    (minutes = digits(at, 2)) < 0 || minutes > 59)
 		return false;
-	*ahead_s = (sign == '+' ? 1 : -1) * (hours * 3600 + minutes * 60);
+	*ahead_s = (int64_t)hours * 3600 + (int64_t)minutes * 60;
+	if (sign == '-')
+		*ahead_s = -*ahead_s;
 	return true;
 }
 
@@ -144,10 +146,8 @@ int kube_time_parse(const char *text, int64_t *us)
 	}
 	if (!parse_zone(&at, &ahead_s) || *at)
 		return -1;
-	*us =
-	    (days_of(year, month, day) * S_PER_DAY + hour * 3600 + minute * 60 + second - ahead_s) *
-		US_PER_S +
-	    fraction;
+	second += hour * 3600 + minute * 60;
+	*us = (days_of(year, month, day) * S_PER_DAY + second - ahead_s) * US_PER_S + fraction;
 	return 0;
 }
 

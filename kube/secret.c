@@ -90,7 +90,7 @@ void *secret_realloc(void *block, size_t size)
 
 	if (size <= held && size > held / 2)
 		return block;
-	moved = malloc(size);
+	moved = malloc(size ? size : 1);
 	if (!moved)
 		return NULL;
 	if (block)

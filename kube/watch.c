@@ -17,7 +17,7 @@
 #include "kube/url.h"
 
 #define DEFAULT_PAGE     500
-#define EVENT_BYTES      (8u * 1024 * 1024)
+#define EVENT_BYTES      ((size_t)8 * 1024 * 1024)
 #define BACKOFF_LEAST_MS 500
 #define BACKOFF_MOST_MS  30000
 /* A watch ends by itself after 4 to 6 minutes; bookmarks come about once a minute, so a longer

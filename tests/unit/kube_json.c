@@ -39,7 +39,7 @@ static void test_error_quotes_nothing(void **state)
 
 static void test_bounds(void **state)
 {
-	size_t n = 33u * 1024 * 1024;
+	size_t n = (size_t)33 * 1024 * 1024;
 	char *text = malloc(n), deep[260];
 	struct err err;
 	json_t *value;
