@@ -125,6 +125,8 @@ static void say(struct elector *elector, const struct machine_said *said, int64_
 	    elector->reason);
 	if (said->from != said->to)
 		elector->since_us = entry.time_us;
+	if (said->from == STATE_INIT && said->to == STATE_STANDBY)
+		role_tell(elector->process, CONTROL_LEADING, FENCE_STANDBY, entry.term, NULL);
 	if (row->event)
 		events_own(elector, row->event, row->action, row->warning, elector->reason);
 	if (elector->machine.loaded)

@@ -197,9 +197,11 @@ void machine_init(struct machine *m, const struct machine_options *options)
 
 /* --- The step --------------------------------------------------------------------------------- */
 
+/* Reasons that may come back while nothing changes; the first of an episode is told. */
 static bool is_condition(enum machine_reason reason)
 {
-	return reason >= REASON_SELF_UNHEALTHY && reason <= REASON_OWN_UNWRITABLE;
+	return (reason >= REASON_SELF_UNHEALTHY && reason <= REASON_OWN_UNWRITABLE) ||
+	       (REASONS_OF_ATTEMPT >> reason & 1);
 }
 
 static void take_numbers(

@@ -348,6 +348,7 @@ struct machine {
 	struct machine_lease own;
 	uint64_t predecessor, dead; /* instances: of the Lease at start; proven dead */
 	bool loaded, lease_busy, unsure, refused, leading_applied;
+	bool restamp;                  /* the pair is known since the Lease was written */
 	unsigned epoch, open_unknowns; /* one epoch per claim */
 	struct machine_sent sent[MACHINE_SENT];
 	unsigned sent_next;

@@ -102,6 +102,7 @@ void act_lease(struct machine *m, struct machine_step *s)
 		      : want == WANT_ACQUIRING         ? PHASE_ACQUIRING
 		      : m->own.phase == PHASE_RELEASED ? PHASE_RELEASED
 						       : PHASE_NONE;
+	m->restamp = false;
 	m->renew_at_ns = s->now_ns + m->options.retry_ns;
 	t = todo(s, TODO_LEASE_WRITE);
 	t->lease.claim = sent->claim;
@@ -227,6 +228,7 @@ void act_new_term(struct machine *m, struct machine_step *s)
 void act_same_term(struct machine *m, struct machine_step *s)
 {
 	m->kind = KIND_RECOVERER; /* C7 (2) */
+	m->told &= ~REASONS_OF_ATTEMPT;
 	claim_begin(m, s);
 }
 

@@ -222,6 +222,7 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 		m->complete = false;
 		return FACT_PEER_REPLACED;
 	}
+	m->restamp = m->restamp || !peer->uid[0];
 	memcpy(peer->uid, look->uid, sizeof(peer->uid));
 	changed = !peer->read || tuple_of(look) != peer->tuple;
 	if (look->led_term > peer->led_term || look->term > peer->term || !peer->read)
@@ -255,8 +256,7 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 	m->try_at_ns = 0;
 	m->veto_since_ns = 0;
 	m->syncer_hold = false;
-	for (unsigned r = REASON_SELF_UNHEALTHY; r <= REASON_LEASE_ACQUIRE_FAILED; r++)
-		m->told &= ~(1ULL << r);
+	m->told &= ~(REASONS_OF_ATTEMPT | 1ULL << REASON_VETO_HOLDS);
 	return FACT_PEER_CHANGED;
 }
 

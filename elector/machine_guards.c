@@ -52,7 +52,7 @@ bool lease_mismatch(const struct machine *m, int64_t now_ns)
 	bool mine = m->own.exists && m->own.instance == m->options.instance;
 
 	switch (lease_wanted(m, now_ns)) {
-	case WANT_NO_CLAIM: return !mine || own_claims(m) || m->own.term != m->term;
+	case WANT_NO_CLAIM: return !mine || own_claims(m) || m->own.term != m->term || m->restamp;
 	case WANT_ACQUIRING:
 		return !mine || !own_claims(m) || m->own.phase != PHASE_ACQUIRING ||
 		       m->own.term != m->term || !m->valid_until_ns;

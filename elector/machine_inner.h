@@ -53,6 +53,16 @@ struct machine_step {
 	bool name(const struct machine *m __attribute__((unused)),                                 \
 	    const struct machine_step *s __attribute__((unused)))
 
+/* Steps and ends of an attempt to take over: one episode until the peer changes (M2). */
+#define REASONS_OF_ATTEMPT                                                                         \
+	(1ULL << REASON_PEER_SILENT | 1ULL << REASON_OWN_IS_NEWEST |                               \
+	    1ULL << REASON_GUARDS_PASSED | 1ULL << REASON_SYNCER_GONE | 1ULL << REASON_CLAIMED |   \
+	    1ULL << REASON_SELF_UNHEALTHY | 1ULL << REASON_MIRROR_INCOMPLETE |                     \
+	    1ULL << REASON_ISOLATED | 1ULL << REASON_WITNESS_VETO | 1ULL << REASON_LEASE_LIVE |    \
+	    1ULL << REASON_PEER_UNREADABLE | 1ULL << REASON_MIRROR_NOT_STOPPED |                   \
+	    1ULL << REASON_LEASE_ACQUIRE_FAILED)
+_Static_assert(REASON_COUNT <= 64, "told is a set of bits");
+
 /* Was the condition said, and does it last? */
 static inline bool machine_told(const struct machine *m, enum machine_reason reason)
 {

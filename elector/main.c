@@ -46,6 +46,8 @@ static struct elector *elector_open(struct role_process *process)
 	elector->since_us = base_clock_wall_us();
 	(void)snprintf(elector->timing, sizeof(elector->timing), "%u/%u/%u",
 	    config->lease_duration_ms, config->renew_deadline_ms, config->retry_period_ms);
+	(void)snprintf(elector->reason, sizeof(elector->reason),
+	    "starting: own records, the peer and the workers are read");
 	machine_init(&elector->machine, &options);
 	if (fence_page_map(&elector->page, ROLE_FD_FENCE, options.instance, &err)) {
 		log_error("%s", err.text);

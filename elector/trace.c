@@ -52,7 +52,8 @@ static const struct trace_row rows[REASON_COUNT] = {
 	    true },
 	[REASON_LEASE_ACQUIRE_FAILED] = { "lease_acquire_failed", "PromotionAborted", PROMOTION,
 	    true, true },
-	[REASON_PEER_BLIND] = { "peer_blind", "PeerUnreadable", PEER, true, false },
+	/* The observer, which knows the cause, asks for the Event. */
+	[REASON_PEER_BLIND] = { "peer_blind", NULL, NULL, true, false },
 	[REASON_PEER_UNWATCHED] = { "peer_unwatched", "PeerUnwatched", PEER, true, false },
 	[REASON_PEER_REPLACED] = { "peer_replaced", "PeerReplaced", PEER, true, false },
 	[REASON_PEER_CLASH_SEEN] = { "peer_clash_seen", "PeerClash", PEER, true, false },

@@ -257,6 +257,25 @@ static void test_H14_the_same_cluster_or_identity_at_the_peer_ends_the_process(v
 	}
 }
 
+static void test_H14_pair_that_is_known_late_is_stamped_into_the_own_lease(void **state)
+{
+	struct world w;
+	unsigned writes;
+
+	(void)state;
+	world_make(&w, 1, false);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	start(&w);
+	run(&w, S(5));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	writes = w.releases;
+	assert_int_equal(writes, 1);
+	peer_leads(&w, 2);
+	run(&w, S(10));
+	assert_int_equal(
+	    w.releases, writes + 1); /* once: a Standby writes no Lease without cause */
+}
+
 static void test_H14_both_configured_active_one_of_them_waits(void **state)
 {
 	struct world w;
@@ -290,6 +309,7 @@ int main(void)
 		TEST(I10_claim_that_never_opened_is_withdrawn_at_the_start),
 		TEST(H15_missing_lease_is_made_holderless_with_the_terms_of_HubRole),
 		TEST(H14_the_same_cluster_or_identity_at_the_peer_ends_the_process),
+		TEST(H14_pair_that_is_known_late_is_stamped_into_the_own_lease),
 		TEST(H14_both_configured_active_one_of_them_waits),
 	};
 
