@@ -44,7 +44,7 @@ out:
 void fence_page_unmap(struct fence_page *page)
 {
 	if (page->words)
-		munmap((void *)(uintptr_t)page->words, FENCE_BYTES);
+		munmap((void *)page->words, FENCE_BYTES);
 	page->words = NULL;
 }
 

@@ -192,7 +192,8 @@ static void on_object(void *arg, enum kube_watch_event kind, const json_t *objec
 	struct kube_lease lease;
 	struct err err;
 
-	if (strcmp(kube_json_text(json_object_get(object, "metadata"), "name"), KUBE_LEASE_NAME))
+	if (strcmp(kube_json_text(json_object_get(object, "metadata"), "name"), KUBE_LEASE_NAME) !=
+	    0)
 		return;
 	if (kind != KUBE_WATCH_DELETED) {
 		if (kube_lease_parse(object, &lease, &err)) {

@@ -270,8 +270,7 @@ static bool take_row(struct machine *m, struct machine_step *s, enum fact fact)
 		    (row->guard && !row->guard(m, s)))
 			continue;
 		say(m, s, row, next);
-		for (unsigned a = 0; a < sizeof(row->acts) / sizeof(row->acts[0]) && row->acts[a];
-		     a++)
+		for (unsigned a = 0; a < MACHINE_MAX_ACTS && row->acts[a]; a++)
 			row->acts[a](m, s);
 		did = row->acts[0] || next != m->state || told != m->told;
 		if (next != m->state) {

@@ -296,6 +296,7 @@ struct machine_said {
 
 #define MACHINE_MAX_TODO 48
 #define MACHINE_MAX_SAID 16
+#define MACHINE_MAX_ACTS 4
 
 struct machine_out {
 	struct machine_todo todo[MACHINE_MAX_TODO];
@@ -425,8 +426,8 @@ struct machine_row {
 	uint32_t states, facts;  /* bits */
 	machine_guard_fn *guard; /* NULL: always */
 	enum machine_reason reason;
-	machine_act_fn *acts[5]; /* in order */
-	enum machine_state next; /* STATE_COUNT: stay */
+	machine_act_fn *acts[MACHINE_MAX_ACTS]; /* in order */
+	enum machine_state next;                /* STATE_COUNT: stay */
 	const char *source;
 };
 

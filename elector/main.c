@@ -38,7 +38,8 @@ static struct elector *elector_open(struct role_process *process)
 	struct machine_options options = options_of(config, base_random_u64());
 	struct err err;
 
-	CHECK(elector && config->hub_count == 2 && config->self < 2);
+	CHECK(elector);
+	CHECK(config->hub_count == 2 && config->self < 2);
 	elector->process = process;
 	elector->config = config;
 	elector->shards = config_shard_count(config);
