@@ -62,6 +62,9 @@ func (c *Cluster) ProxySocket() string { return c.data("proxy.sock") }
 func (c *Cluster) Kubeconfig() string { return c.Path("admin.kubeconfig") }
 func (c *Cluster) CAFile() string     { return c.Path("ca.crt") }
 
+// BreakGlass is the kubeconfig of an administrator whom the admission policies let pass.
+func (c *Cluster) BreakGlass() string { return c.Path("break-glass.kubeconfig") }
+
 // Log is the log of a part.
 func (c *Cluster) Log(p Part) string { return c.Path(string(p) + ".log") }
 
@@ -206,7 +209,8 @@ func (c *Cluster) create() error {
 	}
 	files := map[string][]byte{"ca.crt": ca.pem, "pki/server.crt": certificate, "pki/server.key": key}
 	for file, name := range map[string]pkix.Name{
-		"admin.kubeconfig": {CommonName: "admin", Organization: []string{"system:masters"}},
+		"admin.kubeconfig":       {CommonName: "admin", Organization: []string{"system:masters"}},
+		"break-glass.kubeconfig": {CommonName: "admin", Organization: []string{"system:masters", "understudy:break-glass"}},
 		// This very name, and an account for each controller: the admission policies know them.
 		"pki/controllers.kubeconfig": {CommonName: "system:kube-controller-manager"},
 	} {

@@ -91,6 +91,11 @@ func New(server string, ca []byte, user User) (*Client, error) {
 	}, nil
 }
 
+// Elsewhere is a client with the same token on another server.
+func (c *Client) Elsewhere(server string, ca []byte) (*Client, error) {
+	return New(server, ca, User{Token: c.token})
+}
+
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 

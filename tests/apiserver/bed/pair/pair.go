@@ -143,7 +143,8 @@ func (p *Pair) Bootstrap(ctx context.Context) error {
 	return nil
 }
 
-func (p *Pair) apply(ctx context.Context, client *kube.Client, set map[string]string, files ...string) error {
+// Apply applies files of the repository.
+func (p *Pair) Apply(ctx context.Context, client *kube.Client, set map[string]string, files ...string) error {
 	for _, file := range files {
 		paths := []string{filepath.Join(p.Root, file)}
 		if strings.Contains(file, "*") {
@@ -171,9 +172,9 @@ func (h *Hub) install(ctx context.Context) error {
 			return h.apply(ctx, namespaceYAML(Namespace)+"---\n"+hubRoleYAML, set,
 				"tests/apiserver/crds/*.yaml", "policy/crds/hub.yaml")
 		},
-		func() error { return h.pair.apply(ctx, h.Admin, set, "policy/admission/hub.yaml") },
+		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/admission/hub.yaml") },
 		func() error { return h.awaitFence(ctx) },
-		func() error { return h.pair.apply(ctx, h.Admin, set, "policy/rbac/hub.yaml") },
+		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/rbac/hub.yaml") },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -185,7 +186,7 @@ func (h *Hub) install(ctx context.Context) error {
 
 // apply installs the files first and then the text, whose kinds they define.
 func (h *Hub) apply(ctx context.Context, text string, set map[string]string, files ...string) error {
-	if err := h.pair.apply(ctx, h.Admin, set, files...); err != nil {
+	if err := h.pair.Apply(ctx, h.Admin, set, files...); err != nil {
 		return err
 	}
 	_, err := h.Admin.ApplyAll(ctx, text, "default", set)
@@ -238,7 +239,7 @@ func (p *Pair) installWorker(ctx context.Context) error {
 	if _, err := client.ApplyAll(ctx, namespaceYAML("kubeslice-system"), "default", nil); err != nil {
 		return err
 	}
-	if err := p.apply(ctx, client, nil, "policy/crds/worker.yaml", "policy/admission/worker.yaml"); err != nil {
+	if err := p.Apply(ctx, client, nil, "policy/crds/worker.yaml", "policy/admission/worker.yaml"); err != nil {
 		return err
 	}
 	claim := kube.Object{
@@ -253,7 +254,7 @@ func (p *Pair) installWorker(ctx context.Context) error {
 		return err
 	}
 	for _, h := range p.Hubs {
-		if err := p.apply(ctx, client, map[string]string{"HUB": h.Name}, "policy/rbac/worker.yaml"); err != nil {
+		if err := p.Apply(ctx, client, map[string]string{"HUB": h.Name}, "policy/rbac/worker.yaml"); err != nil {
 			return err
 		}
 	}
