@@ -12,6 +12,6 @@
 	} while (0)
 
 /* Writes one line to descriptor 2 without allocating and aborts (SIGABRT, never SIGSYS: F6). */
-_Noreturn void base_check_failed(const char *file, int line, const char *condition);
+__attribute__((noreturn)) void base_check_failed(const char *file, int line, const char *condition);
 
 #endif

@@ -399,6 +399,12 @@ void dial_forget(struct dialer *dialer, struct role_id asker)
 
 void dial_forget_all(struct dialer *dialer)
 {
-	while (dialer->dials)
-		free_dial(dialer->dials);
+	struct dial *dial = dialer->dials;
+
+	while (dial) {
+		struct dial *next = dial->next;
+
+		free_dial(dial);
+		dial = next;
+	}
 }

@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define HOSTS_MAX_BYTES (256 * 1024)
+#define HOSTS_MAX_BYTES 262144
 #define SOCKETS_MAX     32
 /* Two tries of one second: of a dial's 5 s enough is left to try the kept address (C4). */
 #define TRY_MS 1000

@@ -17,7 +17,7 @@
 #include "kube/url.h"
 #include "publisher/publisher.h"
 
-#define BODY_MAX_BYTES (256 * 1024)
+#define BODY_MAX_BYTES 262144
 
 static void step(struct publisher *publisher);
 

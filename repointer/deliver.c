@@ -16,7 +16,7 @@
 #include "kube/url.h"
 #include "repointer/repointer.h"
 
-#define SECRET_MAX_BYTES (256 * 1024)
+#define SECRET_MAX_BYTES 262144
 #define TOKEN_MAX_BYTES  12288
 
 static void read_secret(struct member *member);

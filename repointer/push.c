@@ -15,7 +15,7 @@
 #include "kube/json.h"
 #include "repointer/repointer.h"
 
-#define BODY_MAX_BYTES (256 * 1024)
+#define BODY_MAX_BYTES 262144
 
 static struct worker_goal goal_of(const struct member *member)
 {
