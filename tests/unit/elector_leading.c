@@ -163,12 +163,12 @@ static void test_C9_gap_rule_by_the_servers_date(void **state)
 
 	(void)state;
 	leading(&w);
-	w.date_skew_us = 10 * 1000000; /* this machine stood still for 10 s and did not notice */
+	w.date_skew_us = 10 * 1000000LL; /* this machine stood still for 10 s and did not notice */
 	run(&w, S(3));
 	assert_true(said(&w, REASON_TIME_JUMPED));
 	run(&w, S(3));
 	assert_int_equal(w.m.state, STATE_ACTIVE); /* the peer was read first */
-	w.date_skew_us -= 20 * 1000000;            /* M13: a clock set back closes nothing */
+	w.date_skew_us -= 20 * 1000000LL;          /* M13: a clock set back closes nothing */
 	run(&w, S(5));
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 }
