@@ -82,7 +82,7 @@ static const struct machine_row table[] = {
 { IN(INIT), ON(TIME), init_waits, R(NONE), NOTHING, STAY, "5" },
 { IN(INIT), ON(TIME), claim_never_opened, R(STARTED_GHOST), DO(act_close), STATE_YIELD, "5 I10" },
 { IN(INIT), ON(TIME), both_active, R(BOTH_ACTIVE), NOTHING, STATE_STANDBY, "H14" },
-{ IN(INIT), ON(TIME), peer_ahead_by_claim, R(STARTED_BEHIND), DO(act_close), STATE_YIELD, "5 C6" },
+{ IN(INIT), ON(TIME), claims_behind, R(STARTED_BEHIND), DO(act_close), STATE_YIELD, "5 C6" },
 { IN(INIT), ON(TIME), may_resume, R(RESUMES), NOTHING, STATE_RECOVER, "5 C6" },
 { IN(INIT), ON(TIME), may_lead_first, R(STARTS_LEADING), DO(act_kind_initial, act_new_term), STATE_ACQ, "5 C6" },
 { IN(INIT), ON(TIME), NULL, R(STARTED_STANDBY), NOTHING, STATE_STANDBY, "5" },
@@ -269,9 +269,9 @@ static bool take_row(struct machine *m, struct machine_step *s, enum fact fact)
 		if (!(row->states & BIT(m->state)) || !(row->facts & BIT(fact)) ||
 		    (row->guard && !row->guard(m, s)))
 			continue;
-		say(m, s, row, next);
 		for (unsigned a = 0; a < MACHINE_MAX_ACTS && row->acts[a]; a++)
 			row->acts[a](m, s);
+		say(m, s, row, next); /* with the numbers as the actions left them */
 		did = row->acts[0] || next != m->state || told != m->told;
 		if (next != m->state) {
 			m->state = next;

@@ -184,10 +184,10 @@ GUARD(peer_ahead)
 	       (m->answer > PEER_NOT_FOUND && m->worker_term > m->term);
 }
 
-/* C6: peer.led above ours decides read or not (the record knows it); a claim only when read. */
-GUARD(peer_ahead_by_claim)
+/* C6. Without a claim of ours there is nothing to withdraw: the last row leads to STANDBY. */
+GUARD(claims_behind)
 {
-	return peer_ahead(m, s) && (own_claims(m) || m->led_term > 0 || m->peer.claim);
+	return own_claims(m) && peer_ahead(m, s);
 }
 
 GUARD(may_resume)

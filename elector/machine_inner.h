@@ -112,7 +112,7 @@ bool answers(const struct machine *m, const struct machine_step *s);
 bool answers_witnessed(const struct machine *m, const struct machine_step *s);
 bool changed_claim(const struct machine *m, const struct machine_step *s);
 bool reads_never_asked(const struct machine *m, const struct machine_step *s);
-bool peer_ahead_by_claim(const struct machine *m, const struct machine_step *s);
+bool claims_behind(const struct machine *m, const struct machine_step *s);
 bool grace_over(const struct machine *m, const struct machine_step *s);
 bool syncer_out(const struct machine *m, const struct machine_step *s);
 bool no_term_left(const struct machine *m, const struct machine_step *s);
