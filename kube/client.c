@@ -101,7 +101,7 @@ static void time_out(struct request *request, const char *words)
 	pool_retire(pool);
 }
 
-/* --- Deadlines ------------------------------------------------------------------------------ */
+/* --- Deadlines: no request waits for ever, whatever the server does (L34) --------------------- */
 
 static void set_timer(struct request *request)
 {

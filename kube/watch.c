@@ -118,14 +118,15 @@ static void forget_list(struct kube_watch *watch)
 	watch->listed[0] = '\0';
 }
 
-/* The server does not do sendInitialEvents (too old, or its etcd is). L3. */
+/* The server does not do sendInitialEvents (too old, or its etcd is): a list does it all. */
 static bool is_no_initial_events(enum kube_class class)
 {
 	return class == KUBE_INVALID || class == KUBE_REFUSED || class == KUBE_SERVER_ERROR ||
 	       class == KUBE_CONFLICT;
 }
 
-/* Whether the version that was reached is worth another try. W3, W5 and pitfall 3.2.4. */
+/* Whether the version that was reached is worth another try; an expired one, one that the server
+ * has never reached, and one that failed again and again are not. */
 static bool keeps_version(const struct kube_watch *watch, const struct kube_answer *answer)
 {
 	switch (answer->class) {
@@ -141,7 +142,8 @@ static bool keeps_version(const struct kube_watch *watch, const struct kube_answ
 	}
 }
 
-/* An attempt failed: says so, waits, and tries what is right after this answer. */
+/* An attempt failed: says so, waits, and tries what is right after this answer. It never gives up
+ * (L79), and a kind that is missing is asked for again and again (M7). */
 static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 {
 	enum watch_state state = watch->state;
@@ -174,7 +176,7 @@ static void fail_with(
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
-/* The object's resourceVersion, NULL when this is no Kubernetes object (W6). */
+/* The object's resourceVersion, NULL when this is no Kubernetes object. */
 static const char *version_of(const json_t *object)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
@@ -276,7 +278,7 @@ static bool break_off(struct kube_watch *watch, enum kube_class class, const cha
 	return false;
 }
 
-/* An ERROR event carries a Status: the same meanings as an answer with that status (W3). */
+/* An ERROR event carries a Status: the same meanings as an answer with that status. */
 static bool take_error(struct kube_watch *watch, const json_t *status)
 {
 	struct answer_head head = { .json = true };
@@ -430,7 +432,8 @@ static void put_number(struct buf *query, const char *key, uint64_t value)
 	kube_url_query(query, key, text);
 }
 
-/* A consistent list: no resourceVersion on the first page (3.2.6), none with a token (L2). */
+/* A consistent list: the first page names no resourceVersion (never 0: M3), the token's carry it.
+ */
 static void start_list(struct kube_watch *watch, struct buf *query)
 {
 	struct kube_ask ask = { .target = watch->target,
@@ -510,7 +513,7 @@ static void on_timer(void *arg, int64_t now_ns)
 	enter(watch);
 	if (watch->state == WATCH_INITIAL) {
 		/* Some servers and proxies never send the end of the initial events: list
-		 * instead, from now on (3.2.8). */
+		 * instead, from now on. */
 		give_up_request(watch);
 		watch->initial_events = false;
 		fail_with(watch, KUBE_SILENT, PEER_WHY_TIMEOUT, "the initial events have no end");

@@ -1,6 +1,6 @@
 /*
  * Requests against a TLS server on loopback: reuse and multiplexing, deadlines, a silently dead
- * connection, hostile answers, streams, cancelling, the end. Rules: F8, C4, H1, H3.
+ * connection, hostile answers, streams, cancelling, the end. Rules: F8, C4, H1, H3, L34.
  */
 #include "tests/unit/kube_role.h"
 

@@ -1,6 +1,6 @@
 /*
  * The reflector against a client that the test plays: what is asked after which answer, in which
- * order objects are handed out, when it waits. Rules: L1-L3, W1-W6 of leases-and-mirrors, M3, M7.
+ * order objects are handed out, when it waits. Rules: L79, M3, M7.
  */
 #include "kube/watch.h"
 
