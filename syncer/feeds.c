@@ -150,13 +150,13 @@ void feed_start(struct feed *feed)
 		.on_error = on_error };
 	const struct kind_row *row = kind_row(feed->kind);
 	struct syncer *syncer = feed->syncer;
-	const char *namespace = feed->space ? feed->space->name : NULL;
+	const char *where = feed->space ? feed->space->name : NULL;
 	struct buf path = buf_make(1024), query = buf_make(1024);
 	struct kube_watch_options options = { .deadline_ms = 30000, .initial_events = true };
 
 	if (row->place == KIND_CONTROLLER)
-	namespace = syncer->engine.controller_namespace;
-	kube_url_path(&path, row->group, row->version, row->plural, namespace, NULL, NULL);
+		where = syncer->engine.controller_namespace;
+	kube_url_path(&path, row->group, row->version, row->plural, where, NULL, NULL);
 	if (feed->side == SIDE_COPIES)
 		kube_url_query(&query, "labelSelector", REWRITE_LABEL "=" REWRITE_ORIGIN);
 	else if (row->labelled)

@@ -47,6 +47,7 @@ static void observe_lag(struct syncer *syncer, enum kind kind, const char *opera
 	    lag_us > 0 ? lag_us : 0);
 }
 
+/* facts: what the server made of it; NULL for a deletion. */
 static void write_succeeded(struct syncer *syncer, const struct engine_order *order,
     const struct rewrite_facts *facts, bool warned)
 {
@@ -54,17 +55,16 @@ static void write_succeeded(struct syncer *syncer, const struct engine_order *or
 	const char *operation = operation_of(item, order->action);
 	int64_t since_ns = item->since_ns, created_us = item->created_us;
 	bool live = item->live, done = true;
-	enum kind kind = (enum kind)item->kind;
 	int64_t now_ns = base_clock_boot_ns();
 
-	if (order->action == ENGINE_DELETE)
-		engine_deleted(&syncer->engine, order, now_ns);
-	else
+	if (facts)
 		done = engine_wrote(&syncer->engine, order, facts, warned, now_ns);
+	else
+		engine_deleted(&syncer->engine, order, now_ns);
 	log_debug(
 	    "%s %s/%s", engine_action_name(order->action), item_namespace(item), item_name(item));
 	if (done)
-		observe_lag(syncer, kind, operation, live, created_us, since_ns);
+		observe_lag(syncer, (enum kind)item->kind, operation, live, created_us, since_ns);
 }
 
 static void failed(struct syncer *syncer, const struct engine_order *order, enum kube_class class,
@@ -179,7 +179,7 @@ static void carry_out(struct syncer *syncer, const struct engine_order *order)
 	const struct item *item = order->item;
 	const struct kind_row *row = kind_row((enum kind)item->kind);
 	struct writing *writing = malloc(sizeof(*writing));
-	struct buf path = buf_make(2048), body = buf_make_secret(2 * REWRITE_MAX_BODY);
+	struct buf path = buf_make(2048), body = buf_make_secret((size_t)2 * REWRITE_MAX_BODY);
 	struct kube_ask ask = { .verb = verb_of(order->action), .deadline_ms = SYNCER_REQUEST_MS };
 
 	CHECK(writing);

@@ -73,7 +73,7 @@ static void add_and_remove_agree_with_an_array(void **state)
 
 static void visit_sees_each_once(void **state)
 {
-	struct thing things[100];
+	struct thing things[100] = { 0 };
 	struct map map = map_make(name_of);
 	struct thing *thing;
 	size_t at = 0;
