@@ -207,9 +207,9 @@ static int load_credential(struct role_process *process, const char *number, uin
 		return EXIT_USAGE;
 	(void)snprintf(name, sizeof(name), "%s%s%s", credential_name((unsigned)n),
 	    n < CREDENTIAL_WORKER ? "" : " ",
-	    n < CREDENTIAL_WORKER ?
-		"" :
-		config_text_at(config, config->workers[n - CREDENTIAL_WORKER].name));
+	    n < CREDENTIAL_WORKER
+		? ""
+		: config_text_at(config, config->workers[n - CREDENTIAL_WORKER].name));
 	loader.process = process;
 	loader.credential = (unsigned)n;
 	material_init(&loader.material);

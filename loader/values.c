@@ -76,7 +76,7 @@ const char *value_duration_ms(const char *text, uint64_t *ms)
 		if (unit_ms >= last_ms)
 			return "has its units out of order";
 		last_ms = unit_ms;
-		if (fraction > UINT64_MAX / unit_ms || fraction * unit_ms % fraction_scale != 0)
+		if (fraction * unit_ms % fraction_scale != 0)
 			return "is no whole number of milliseconds";
 		sum += whole * unit_ms + fraction * unit_ms / fraction_scale;
 	}

@@ -234,7 +234,7 @@ int yaml_tree_parse(struct yaml_tree *tree, struct str text, const char *file, s
 
 static void free_text(struct str text)
 {
-	void *bytes = (void *)(uintptr_t)text.p;
+	void *bytes = (void *)text.p;
 
 	if (!bytes)
 		return;

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define YAML_TREE_MAX_BYTES  (1024 * 1024)
+#define YAML_TREE_MAX_BYTES  (1024UL * 1024)
 #define YAML_TREE_MAX_DEPTH  16
 #define YAML_TREE_MAX_VALUES 20000
 

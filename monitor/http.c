@@ -33,8 +33,8 @@ struct http {
 static enum MHD_Result answer_with(
     struct MHD_Connection *connection, unsigned status, const char *type, struct str body)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-	    body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *response =
+	    MHD_create_response_from_buffer(body.n, (void *)body.p, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result result;
 
 	if (!response)

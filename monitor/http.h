@@ -22,7 +22,7 @@ struct http_answer {
 	struct buf body;
 };
 
-#define HTTP_MAX_BODY (8 * 1024 * 1024)
+#define HTTP_MAX_BODY (8UL * 1024 * 1024)
 
 /* Fills the answer for a path ("/metrics"; untrusted). */
 typedef void http_page_fn(void *arg, const char *path, struct http_answer *answer);

@@ -97,7 +97,7 @@ static void on_connection(void *arg, uint32_t events)
 	client->sent = 0;
 	readonly->make(readonly->arg, &client->document);
 	if (client->document.failed) {
-		log_error("the status is larger than %d bytes: not sent", READONLY_MAX_BYTES);
+		log_error("the status is larger than %lu bytes: not sent", READONLY_MAX_BYTES);
 		buf_clear(&client->document);
 	}
 	loop_watch(readonly->loop, fd, EPOLLOUT, on_writable, client);

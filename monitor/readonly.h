@@ -9,7 +9,7 @@
 #include "ipc/loop.h"
 
 #define READONLY_MAX       16
-#define READONLY_MAX_BYTES (4 * 1024 * 1024)
+#define READONLY_MAX_BYTES (4UL * 1024 * 1024)
 
 struct readonly;
 

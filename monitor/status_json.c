@@ -1,7 +1,7 @@
 /*
  * The status as one JSON document: what `understudyctl status` reads. Keys are stable; what is not
- * known is null, so that "no" and "nobody said" differ. No I/O, no clock. Called by readonly.c's
- * owner.
+ * known is null, so that "no" and "nobody said" differ. No I/O, no clock. Called by main.c for
+ * each reader of status.sock.
  */
 #include <string.h>
 
@@ -230,7 +230,10 @@ static void put_credentials(const struct status *status, struct buf *out)
 		    n < CREDENTIAL_WORKER
 			? ""
 			: at(status, status->config->workers[n - CREDENTIAL_WORKER].name));
-		truth(out, "usable", credential->usable);
+		if (credential->known)
+			truth(out, "usable", credential->usable);
+		else
+			null(out, "usable");
 		number(out, "generation", credential->generation);
 		text(out, "subject", credential->subject);
 		time_of(out, "expires", credential->expires_us);

@@ -173,7 +173,7 @@ static void a_bundle_gives_its_usable_certificates(void **state)
 
 	(void)state;
 	at = strchr(damaged, '\n') + 10;
-	memcpy(at, "AAAAAAAA", 8);
+	memset(at, 'A', 8);
 	(void)snprintf(bundle, sizeof(bundle), "# our CAs\n%s\n%stext between\n%s%s%s", ca,
 	    expired_ca, key_text, damaged, certificate);
 	assert_int_equal(check(bundle, "t", NULL, NULL, &err), 0);

@@ -136,10 +136,10 @@ static void http_answers_get_and_nothing_else(void **state)
 	ASK("GET /huge HTTP/1.1\r\nHost: h\r\n\r\n");
 	assert_memory_equal(client.text, "HTTP/1.1 500 ", 13);
 	memset(big, 'a', sizeof(big));
-	memcpy(big, "GET /", 5);
+	big[snprintf(big, sizeof(big), "GET /")] = 'a';
 	ask(&address, size, big, sizeof(big), &client);
 	assert_memory_equal(client.text, "HTTP/1.1 414 ", 13);
-	memcpy(big, "GET / HTTP/1.1\r\nX: ", 19);
+	big[snprintf(big, sizeof(big), "GET / HTTP/1.1\r\nX: ")] = 'a';
 	ask(&address, size, big, sizeof(big), &client);
 	assert_memory_equal(client.text, "HTTP/1.1 431 ", 13);
 	http_free(http);
@@ -186,7 +186,7 @@ static void a_reader_gets_the_whole_document(void **state)
 	loop = loop_new();
 	readonly = readonly_new(loop, make_document, NULL);
 	readonly_listen(readonly, listen_on(&address, &size));
-	document_bytes = 3 * 1024 * 1024;
+	document_bytes = 3UL * 1024 * 1024;
 	client_open(&client, &address, size);
 	await(&client);
 	loop_run(loop, base_clock_boot_ns);
@@ -214,7 +214,7 @@ static void a_flood_of_silent_readers_is_bounded(void **state)
 	loop = loop_new();
 	readonly = readonly_new(loop, make_document, NULL);
 	readonly_listen(readonly, listen_on(&address, &size));
-	document_bytes = 1024 * 1024;
+	document_bytes = 1024UL * 1024;
 	for (unsigned i = 0; i < READONLY_MAX; i++)
 		client_open(&silent[i], &address, size);
 	for (unsigned i = 0; i < 4; i++) {

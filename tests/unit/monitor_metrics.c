@@ -159,15 +159,15 @@ static void the_number_of_series_is_bounded(void **state)
 
 	(void)state;
 	assert_true(take(elector, METRIC_FAILOVERS, "", "", 1000000));
-	for (unsigned i = 0; i < 2 * METRICS_MAX_SERIES; i++) {
+	for (unsigned i = 0; i < 2u * METRICS_MAX_SERIES; i++) {
 		(void)snprintf(label, sizeof(label), "r%u", i);
 		assert_true(take(elector, METRIC_ABORTED, label, "", 1000000));
 	}
 	assert_true(take(elector, METRIC_FAILOVERS, "", "", 1000000));
 	assert_true(has("kubeslice_controller_ha_failover_total 2"));
-	(void)snprintf(label, sizeof(label), "\"r%u\"", METRICS_MAX_SERIES - 2);
+	(void)snprintf(label, sizeof(label), "\"r%d\"", METRICS_MAX_SERIES - 2);
 	assert_non_null(strstr(text, label));
-	(void)snprintf(label, sizeof(label), "\"r%u\"", METRICS_MAX_SERIES - 1);
+	(void)snprintf(label, sizeof(label), "\"r%d\"", METRICS_MAX_SERIES - 1);
 	assert_null(strstr(text, label));
 }
 

@@ -1,0 +1,77 @@
+/*
+ * The connection to the status socket (see the header). It believes nothing of what comes back:
+ * commands.c parses it. Called by commands.c.
+ */
+#include "ctl/client.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+#define PATIENCE_S 5
+
+static enum ctl_exit fail(struct err *err, const char *path)
+{
+	if (errno == EACCES || errno == EPERM) {
+		err_set(err, "%s: permission denied; expected root or a member of run.status-group",
+		    path);
+		return CTL_REFUSED;
+	}
+	err_set(err,
+	    "no daemon answers at %s (%s); is understudyd running? Its socket is "
+	    "run.directory/status.sock",
+	    path, strerror(errno));
+	return CTL_NO_DAEMON;
+}
+
+static enum ctl_exit read_all(int fd, const char *path, struct buf *out, struct err *err)
+{
+	char block[16384];
+	ssize_t n;
+
+	while ((n = recv(fd, block, sizeof(block), 0)) > 0 && !out->failed)
+		buf_append(out, block, (size_t)n);
+	if (n == 0 && out->len > 0 && !out->failed)
+		return CTL_DONE;
+	if (out->failed)
+		err_set(
+		    err, "%s: the answer is larger than 8 MiB; is it understudyd's socket?", path);
+	else if (n < 0 && errno == EAGAIN)
+		err_set(err, "%s: no answer within %d s; the monitor hangs or restarts", path,
+		    PATIENCE_S);
+	else
+		err_set(err,
+		    "%s: closed without an answer; the monitor restarts or has too many "
+		    "readers, try again",
+		    path);
+	return CTL_NO_DAEMON;
+}
+
+enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = PATIENCE_S };
+	enum ctl_exit code;
+	int fd;
+
+	if (!str_copy(address.sun_path, sizeof(address.sun_path), str_of(path))) {
+		err_set(err, "%.120s...: longer than the %zu bytes of a socket's path", path,
+		    sizeof(address.sun_path) - 1);
+		return CTL_USAGE;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		code = fail(err, path);
+	else
+		code = read_all(fd, path, out, err);
+	if (fd >= 0)
+		close(fd);
+	return code;
+}

@@ -1,0 +1,333 @@
+/*
+ * Lays the status out as text (see the header). No I/O, no clock: ages are in the document. Called
+ * by commands.c.
+ */
+#include "ctl/show.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_EVENTS 8
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static long long number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static bool is_true(const json_t *object, const char *key)
+{
+	return json_is_true(json_object_get(object, key));
+}
+
+/* Without C0, DEL and C1 (which is 0xc2 0x80 to 0xc2 0x9f in UTF-8). */
+static void put(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text, next = (unsigned char)text[1];
+
+		if (c == 0xc2 && next >= 0x80 && next < 0xa0) {
+			buf_puts(out, "?");
+			text++;
+		} else if (c < 0x20 || c == 0x7f) {
+			buf_puts(out, "?");
+		} else {
+			buf_append(out, text, 1);
+		}
+	}
+}
+
+/* Left-aligned in a column; a longer text pushes the rest. */
+static void put_column(struct buf *out, const char *text, size_t width)
+{
+	size_t n = strlen(text);
+
+	put(out, text);
+	do
+		buf_puts(out, " ");
+	while (++n < width);
+}
+
+static void put_duration(struct buf *out, long long ms)
+{
+	long long s = ms / 1000;
+
+	if (s < 60)
+		buf_printf(out, "%lld.%lld s", s, ms % 1000 / 100);
+	else if (s < 3600)
+		buf_printf(out, "%lldm%02llds", s / 60, s % 60);
+	else
+		buf_printf(out, "%lldh%02lldm", s / 3600, s / 60 % 60);
+}
+
+static void put_label(struct buf *out, const char *label)
+{
+	buf_printf(out, "  %-14s", label);
+}
+
+/* "! what which: more" */
+static void warn(struct buf *out, const char *what, const char *which, const char *more)
+{
+	buf_puts(out, "! ");
+	buf_puts(out, what);
+	put(out, which);
+	buf_puts(out, more[0] ? ": " : "");
+	put(out, more);
+	buf_puts(out, "\n");
+}
+
+/* --- What is wrong -------------------------------------------------------------------------- */
+
+static void put_silent_processes(const json_t *document, struct buf *out)
+{
+	/* The syncer runs only while this hub stands by. */
+	bool stands_by =
+	    strcmp(text_of(json_object_get(document, "leadership"), "role"), "standby") == 0;
+	const json_t *process;
+	size_t i;
+
+	json_array_foreach(json_object_get(document, "processes"), i, process)
+	{
+		char name[96];
+
+		if (is_true(process, "connected") ||
+		    (!stands_by && strcmp(text_of(process, "name"), "syncer") == 0))
+			continue;
+		if (strcmp(text_of(process, "name"), "repointer") == 0)
+			(void)snprintf(
+			    name, sizeof(name), "repointer %lld", number_of(process, "shard"));
+		else
+			(void)snprintf(name, sizeof(name), "%.80s", text_of(process, "name"));
+		warn(out, "process not connected: ", name, "");
+	}
+}
+
+static void put_warnings(const json_t *document, struct buf *out)
+{
+	const json_t *peer = json_object_get(document, "peer");
+	const json_t *mirror = json_object_get(document, "mirror"), *item;
+	size_t i;
+
+	if (!is_true(document, "ready"))
+		warn(out, "not ready: ", text_of(document, "notReady"), "");
+	put_silent_processes(document, out);
+	if (json_is_object(peer) && strcmp(text_of(peer, "class"), "ok") != 0)
+		warn(out, "the peer is ", text_of(peer, "class"), text_of(peer, "why"));
+	if (json_is_object(mirror) && !is_true(mirror, "complete"))
+		warn(out, "the mirror is not complete", "", "");
+	json_array_foreach(json_object_get(document, "kinds"), i, item)
+	{
+		if (text_of(item, "fault")[0])
+			warn(out, "kind ", text_of(item, "kind"), text_of(item, "fault"));
+	}
+	json_array_foreach(json_object_get(document, "credentials"), i, item)
+	{
+		if (json_is_false(json_object_get(item, "usable")))
+			warn(out, "no usable credential ", text_of(item, "name"),
+			    text_of(item, "worker"));
+	}
+}
+
+/* --- The facts ------------------------------------------------------------------------------ */
+
+static void put_head(const json_t *document, struct buf *out)
+{
+	const json_t *leadership = json_object_get(document, "leadership");
+
+	put(out, text_of(document, "identity"));
+	buf_puts(out, "  ");
+	if (json_is_object(leadership)) {
+		put(out, text_of(leadership, "state"));
+		buf_puts(out, "  since ");
+		put(out, text_of(leadership, "since"));
+	} else {
+		buf_puts(out, "state unknown");
+	}
+	buf_puts(out, "\n");
+}
+
+static void put_leadership(const json_t *document, struct buf *out)
+{
+	const json_t *leadership = json_object_get(document, "leadership");
+	const json_t *fence = json_object_get(document, "fence");
+
+	put_label(out, "now");
+	put(out, text_of(document, "time"));
+	buf_puts(out, ", configured as ");
+	put(out, text_of(document, "mode"));
+	buf_puts(out, "\n");
+	if (json_is_object(leadership)) {
+		put_label(out, "role");
+		put(out, text_of(leadership, "role"));
+		buf_printf(out, ", term %lld, led term %lld\n", number_of(leadership, "term"),
+		    number_of(leadership, "ledTerm"));
+		put_label(out, "reason");
+		put(out, text_of(leadership, "reason"));
+		buf_puts(out, "\n");
+	}
+	put_label(out, "fence page");
+	if (!json_is_object(fence)) {
+		buf_puts(out, "none\n");
+		return;
+	}
+	if (is_true(fence, "leading")) {
+		buf_printf(out, "open, term %lld, valid for ", number_of(fence, "term"));
+		put_duration(out, number_of(fence, "remainingMs"));
+	} else {
+		buf_puts(out, "closed");
+	}
+	buf_puts(out, "\n");
+}
+
+static void put_peer(const json_t *document, struct buf *out)
+{
+	const json_t *leadership = json_object_get(document, "leadership");
+	const json_t *peer = json_object_get(document, "peer");
+
+	if (!json_is_object(peer))
+		return;
+	put_label(out, "peer");
+	put(out, text_of(peer, "identity"));
+	buf_puts(out, " ");
+	put(out, text_of(peer, "class"));
+	buf_puts(out, ", phase ");
+	put(out, text_of(peer, "phase"));
+	buf_puts(out, ", holder ");
+	put(out, text_of(peer, "holder"));
+	buf_printf(out, ", term %lld, led term %lld\n", number_of(peer, "term"),
+	    number_of(peer, "ledTerm"));
+	put_label(out, "peer's Lease");
+	if (json_is_integer(json_object_get(peer, "ageMs"))) {
+		buf_puts(out, "last change ");
+		put_duration(out, number_of(peer, "ageMs"));
+		buf_puts(out, " ago, threshold ");
+		put_duration(out, number_of(peer, "thresholdMs"));
+	} else {
+		buf_puts(out, "never seen");
+	}
+	buf_puts(out, "\n");
+	if (strcmp(text_of(leadership, "role"), "standby") != 0)
+		return;
+	put_label(out, "armed");
+	buf_printf(out, "%s, record %s\n", is_true(leadership, "armed") ? "yes" : "NO",
+	    is_true(leadership, "complete") ? "complete" : "incomplete");
+}
+
+static void put_mirror(const json_t *document, struct buf *out)
+{
+	const json_t *mirror = json_object_get(document, "mirror");
+
+	if (!json_is_object(mirror))
+		return;
+	put_label(out, "mirror");
+	buf_printf(out, "%s, %lld objects, %lld pending, %lld blocked, %lld held deletes\n",
+	    is_true(mirror, "complete") ? "complete" : "INCOMPLETE", number_of(mirror, "objects"),
+	    number_of(mirror, "pending"), number_of(mirror, "blocked"),
+	    number_of(mirror, "heldDeletes"));
+	put_label(out, "");
+	buf_printf(out, "lag %lld ms, %lld written, %lld failed\n", number_of(mirror, "lagMs"),
+	    number_of(mirror, "written"), number_of(mirror, "failed"));
+}
+
+static void put_workers(const json_t *document, struct buf *out)
+{
+	const json_t *workers = json_object_get(document, "workers"), *worker;
+	size_t i, widest = 6;
+
+	if (json_array_size(workers) == 0)
+		return;
+	json_array_foreach(workers, i, worker)
+	{
+		size_t n = strlen(text_of(worker, "name"));
+
+		widest = n > widest ? n : widest;
+	}
+	buf_puts(out, "\n");
+	put_column(out, "WORKER", widest + 2);
+	buf_puts(out, "STATE        TERM      ACTIVE            SINCE\n");
+	json_array_foreach(workers, i, worker)
+	{
+		char term[32];
+
+		(void)snprintf(term, sizeof(term), "%lld", number_of(worker, "term"));
+		put_column(out, text_of(worker, "name"), widest + 2);
+		put_column(out, text_of(worker, "state"), 13);
+		put_column(out, term, 10);
+		if (text_of(worker, "since")[0]) {
+			put_column(out, text_of(worker, "identity"), 18);
+			put(out, text_of(worker, "since"));
+		} else {
+			put(out, text_of(worker, "identity"));
+		}
+		if (text_of(worker, "detail")[0]) {
+			buf_puts(out, "\n    ");
+			put(out, text_of(worker, "detail"));
+		}
+		buf_puts(out, "\n");
+	}
+}
+
+static void put_blocked(const json_t *document, struct buf *out)
+{
+	const json_t *blocked = json_object_get(document, "blocked"), *item;
+	size_t i;
+
+	if (json_array_size(blocked) == 0)
+		return;
+	buf_puts(out, "\nBLOCKED OBJECTS\n");
+	json_array_foreach(blocked, i, item)
+	{
+		buf_puts(out, "  ");
+		put(out, text_of(item, "object"));
+		buf_puts(out, ": ");
+		put(out, text_of(item, "why"));
+		buf_puts(out, "\n");
+	}
+}
+
+static void put_history(const json_t *document, struct buf *out)
+{
+	const json_t *history = json_object_get(document, "history"), *event;
+	size_t i;
+
+	if (json_array_size(history) == 0)
+		return;
+	buf_puts(out, "\nLAST TRANSITIONS\n");
+	json_array_foreach(history, i, event)
+	{
+		if (i == MAX_EVENTS)
+			break;
+		buf_puts(out, "  ");
+		put(out, text_of(event, "time"));
+		buf_puts(out, "  ");
+		put(out, text_of(event, "from"));
+		buf_puts(out, " -> ");
+		put(out, text_of(event, "to"));
+		buf_printf(out, "  term %lld  ", number_of(event, "term"));
+		put(out, text_of(event, "reason"));
+		if (text_of(event, "text")[0]) {
+			buf_puts(out, ": ");
+			put(out, text_of(event, "text"));
+		}
+		buf_puts(out, "\n");
+	}
+}
+
+void show_status(const json_t *document, struct buf *out)
+{
+	put_head(document, out);
+	put_warnings(document, out);
+	put_leadership(document, out);
+	put_peer(document, out);
+	put_mirror(document, out);
+	put_workers(document, out);
+	put_blocked(document, out);
+	put_history(document, out);
+}

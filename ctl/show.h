@@ -1,0 +1,16 @@
+/*
+ * The status document as one screen of text: what somebody needs who was woken by it. First what
+ * is wrong, then who leads, then the rest. Pure.
+ */
+#ifndef CTL_SHOW_H
+#define CTL_SHOW_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+
+/* Appends the text. A document of another shape shows as unknown values, never as an error. Texts
+ * of others lose their control characters: a name must not drive the terminal. */
+void show_status(const json_t *document, struct buf *out);
+
+#endif
