@@ -140,26 +140,45 @@ static enum verdict on_message(
 	return syncer_dispatch(context, link, message, fd);
 }
 
+/* What the monitor shows of the identities held here. */
+static void tell_credentials(struct syncer *syncer)
+{
+	static const unsigned held[] = { CREDENTIAL_SYNCER, CREDENTIAL_PEER_SYNCER };
+
+	for (unsigned i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
+		struct msg_status_credential status = { .credential = held[i], .usable = true };
+		struct kube_identity identity;
+
+		if (!kube_client_identity(syncer->client, held[i], &identity))
+			continue;
+		status.generation = identity.generation;
+		status.subject = str_of(identity.subject);
+		status.expires_us = identity.expires_us;
+		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
+	}
+}
+
 static void on_credential(void *context, const struct msg_credential *credential)
 {
 	struct syncer *syncer = context;
-	struct msg_status_credential status = { .credential = credential->target,
+	struct msg_status_credential refused = { .credential = credential->target,
 		.generation = credential->generation };
 	struct err err;
 
 	if (kube_client_credential(syncer->client, credential, &err) < 0) {
 		role_credential_answer(syncer->process, credential, err.text);
-	} else {
-		status.usable = true;
-		role_credential_answer(syncer->process, credential, NULL);
+		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &refused);
+		return;
 	}
-	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
+	role_credential_answer(syncer->process, credential, NULL);
+	tell_credentials(syncer);
 	syncer_advance_soon(syncer);
 }
 
 static void on_link(void *context, struct link *link)
 {
-	(void)link;
+	if (link->peer.role == ROLE_MONITOR)
+		tell_credentials(context);
 	report_all(context);
 }
 
