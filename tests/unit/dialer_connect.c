@@ -1,18 +1,69 @@
 /*
- * Goal: the order of addresses never leaves one family out and never holds a denied one (F23), and
- * an errno is silence only when it is the peer's (C4). Method: the pure helpers on tables.
+ * Goal: the order of addresses never leaves one family out and never holds a denied one (F23), an
+ * errno is silence only when it is the peer's (C4), and nothing of a socket stays behind here once
+ * it was handed over (F8, H3). Method: the pure helpers on tables; then real dials to a listener on
+ * loopback, this test taking the place of the role's process.
  */
 #include "dialer/connect.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "base/log.h"
+
 static struct us_config config;
+static struct loop *loop;
+static struct {
+	unsigned count;
+	enum dial_outcome outcomes[8];
+	int taken; /* the asker's duplicate of the last socket */
+} answers;
+
+/* --- In place of ipc/role.c ------------------------------------------------------------------- */
+
+struct loop *role_loop(struct role_process *process)
+{
+	(void)process;
+	return loop;
+}
+
+const struct us_config *role_config(const struct role_process *process)
+{
+	(void)process;
+	return &config;
+}
+
+bool role_send_fd(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
+    const void *body, int fd)
+{
+	const struct msg_dialed *dialed = body;
+
+	(void)process;
+	(void)peer;
+	(void)shard;
+	assert_int_equal(id, MSG_DIALED);
+	assert_int_equal(fd >= 0, dialed->outcome == DIAL_OK);
+	assert_true(dialed->id < sizeof(answers.outcomes) / sizeof(answers.outcomes[0]));
+	answers.outcomes[dialed->id] = dialed->outcome;
+	if (fd >= 0)
+		answers.taken = dup(fd);
+	if (++answers.count == 3)
+		loop_stop(loop, 0);
+	return true;
+}
+
+/* --- The tests ---------------------------------------------------------------------------------
+ */
 
 static struct resolve_answer answer_of(const char *const *texts, unsigned count)
 {
@@ -66,12 +117,71 @@ static void only_the_peers_silence_is_silence_C4(void **state)
 	assert_string_equal(dial_outcome_name(DIAL_NO_NAME), "no-name");
 }
 
+static unsigned open_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static uint16_t listen_on_loopback(int *listener)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+
+	*listener = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(*listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(*listener, 8), 0);
+	assert_int_equal(getsockname(*listener, (struct sockaddr *)&address, &size), 0);
+	return ntohs(address.sin_port);
+}
+
+static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
+{
+	static struct dialer dialer;
+	struct role_id asker = { ROLE_OBSERVER, 0 };
+	int listener, closed;
+	uint16_t port = listen_on_loopback(&listener), closed_port = listen_on_loopback(&closed);
+	struct target targets[] = { { 3, port, "127.0.0.1" }, { 4, closed_port, "127.0.0.1" },
+		{ 5, port, "10.0.0.1" } };
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof(peer);
+	unsigned before;
+
+	(void)state;
+	close(closed); /* nobody listens there now */
+	config.range_count = 1;
+	config.ranges[0] = (struct config_range){ { [10] = 0xff, [11] = 0xff, [12] = 127 }, 104 };
+	loop = loop_new();
+	log_open("dialer", LOG_ERROR);
+	dialer.resolver = resolver_new(loop);
+	before = open_descriptors();
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(dial_start(&dialer, asker, &targets[i], i));
+	assert_int_equal(loop_run(loop, base_clock_boot_ns), 0);
+	assert_int_equal(answers.outcomes[0], DIAL_OK);
+	assert_int_equal(answers.outcomes[1], DIAL_REFUSED);
+	assert_int_equal(answers.outcomes[2], DIAL_DENIED);
+	assert_int_equal(getpeername(answers.taken, (struct sockaddr *)&peer, &size), 0);
+	assert_null(dialer.dials);
+	assert_int_equal(open_descriptors(), before + 1); /* the asker's */
+	close(answers.taken);
+	close(listener);
+	resolver_free(dialer.resolver);
+	loop_free(loop);
+	config.range_count = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(families_take_turns_and_the_first_stays_first),
 		cmocka_unit_test(denied_addresses_are_left_out_F23),
 		cmocka_unit_test(only_the_peers_silence_is_silence_C4),
+		cmocka_unit_test(hands_over_whole_connections_and_keeps_no_copy_F8_H3),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
