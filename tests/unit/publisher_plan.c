@@ -102,7 +102,8 @@ static void answers_have_their_outcome(void **state)
 	assert_int_equal(plan_outcome_of(&answer, false), PLAN_PRUNED);
 	answer.class = KUBE_FORBIDDEN;
 	assert_int_equal(plan_outcome_of(&answer, false), PLAN_FAILED);
-	strcpy(answer.message, "denied: UNDERSTUDY_FENCE this hub is Standby");
+	(void)str_copy(answer.message, sizeof(answer.message),
+	    STR_LIT("denied: UNDERSTUDY_FENCE this hub is Standby"));
 	assert_int_equal(plan_outcome_of(&answer, false), PLAN_FENCED);
 	answer.class = KUBE_NOT_FOUND;
 	assert_int_equal(plan_outcome_of(&answer, false), PLAN_GONE);

@@ -175,27 +175,27 @@ static struct kube_answer answer(enum kube_class class, const char *message)
 {
 	struct kube_answer a = { .class = class };
 
-	strcpy(a.message, message);
+	assert_true(str_copy(a.message, sizeof(a.message), str_of(message)));
 	return a;
 }
 
 static void answers_have_their_outcome_H20(void **state)
 {
 	static const struct {
-		enum kube_class class;
 		const char *message;
+		enum kube_class class;
 		enum push_outcome outcome;
 	} rows[] = {
-		{ KUBE_OK, "", PUSH_DONE },
-		{ KUBE_INVALID, "spec.term: UNDERSTUDY_TERM the term must rise", PUSH_SUPERSEDED },
-		{ KUBE_INVALID, "spec.endpoint: must match", PUSH_DENIED },
-		{ KUBE_NO_RESOURCE, "", PUSH_NO_CRD },
-		{ KUBE_FORBIDDEN, "UNDERSTUDY_IDENTITY", PUSH_DENIED },
-		{ KUBE_UNAUTHORIZED, "", PUSH_DENIED },
-		{ KUBE_SILENT, "", PUSH_UNREACHABLE },
-		{ KUBE_BLIND, "", PUSH_UNREACHABLE },
-		{ KUBE_SERVER_ERROR, "", PUSH_UNREACHABLE },
-		{ KUBE_THROTTLED, "", PUSH_UNREACHABLE },
+		{ "", KUBE_OK, PUSH_DONE },
+		{ "spec.term: UNDERSTUDY_TERM the term must rise", KUBE_INVALID, PUSH_SUPERSEDED },
+		{ "spec.endpoint: must match", KUBE_INVALID, PUSH_DENIED },
+		{ "", KUBE_NO_RESOURCE, PUSH_NO_CRD },
+		{ "UNDERSTUDY_IDENTITY", KUBE_FORBIDDEN, PUSH_DENIED },
+		{ "", KUBE_UNAUTHORIZED, PUSH_DENIED },
+		{ "", KUBE_SILENT, PUSH_UNREACHABLE },
+		{ "", KUBE_BLIND, PUSH_UNREACHABLE },
+		{ "", KUBE_SERVER_ERROR, PUSH_UNREACHABLE },
+		{ "", KUBE_THROTTLED, PUSH_UNREACHABLE },
 	};
 	enum worker_state said;
 
