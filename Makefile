@@ -104,6 +104,13 @@ endef
 $(foreach d,$(LIBRARIES) supervisor runner ctl fence $(ROLES),$(eval $(call test,$(d))))
 .SECONDARY:
 
+# One hostile process per role; it is started by the supervisor's own code.
+ATTACK := $(BUILD)/attack/attack
+$(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)/obj/build_id.o \
+    $(call archives,ipc policy base)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ -lmsgpackc -lcap
+
 $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 	@tools/compile_commands.sh '$(CC) $(CFLAGS)' $(filter %.c,$^) > $@
 
@@ -117,7 +124,7 @@ unit: $(TESTS)
 check-fast: all $(TESTS)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS)
+check: all $(TESTS) $(ATTACK)
 	@tests/check.sh $(TESTS)
 
 lint: $(BUILD)/compile_commands.json

@@ -1,0 +1,84 @@
+/*
+ * What runs inside a role's row (see attack.h): the row is entered by the library that real roles
+ * use, then one attempt is made, or packets are received as a real role receives them.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/role.h"
+#include "tests/attack/attack.h"
+
+enum { EXIT_USAGE = 64 };
+
+/* --- A peer that receives: says from whom something arrived ---------------------------------- */
+
+static void arrived(struct role_process *process, enum role from)
+{
+	role_tell(process, CONTROL_WORKLOAD_SEEN, from, 0, NULL);
+}
+
+static enum verdict on_message(
+    void *ctx, const struct link *from, const struct message *message, int fd)
+{
+	(void)message;
+	if (fd >= 0)
+		close(fd);
+	arrived(ctx, (enum role)from->peer.role);
+	return VERDICT_FINE;
+}
+
+static void on_credential(void *ctx, const struct msg_credential *credential)
+{
+	(void)credential;
+	arrived(ctx, ROLE_LOADER);
+}
+
+static const struct role_ops receiver_ops = { .on_message = on_message,
+	.on_credential = on_credential };
+
+/* --- A hostile role --------------------------------------------------------------------------- */
+
+/* Waits whether the peer cuts the link. The link's own end is all that is left to look at. */
+static int watch_link(int wait_ms)
+{
+	struct pollfd link = { FD_LINK, POLLIN, 0 };
+
+	if (poll(&link, 1, wait_ms) <= 0)
+		return EXIT_LINKED;
+	return EXIT_CUT;
+}
+
+static int attack(const char *job, unsigned number, enum role self, const struct scene *scene)
+{
+	int error;
+
+	if (strcmp(job, JOB_CALL) == 0)
+		return attempts[number].try(scene);
+	error = packets[number].send(self, packet_peer(self));
+	if (error)
+		return error;
+	return watch_link(packets[number].wanted == PACKET_CUT ? PACKET_CUT_MS : PACKET_TAKEN_MS);
+}
+
+int hostile_main(enum role self, int argc, char **argv)
+{
+	struct role_process *process = role_begin(self, argc, argv);
+	const char *job = argc > 3 ? argv[2] : "";
+	bool dialer = (ROLE_BIT(self) & ROLE_DIALERS) != 0;
+	struct scene scene = { 0 };
+	unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+	bool receives = strcmp(job, JOB_RECEIVE) == 0;
+
+	if (!receives && pread(FD_SCENE, &scene, sizeof(scene), 0) != sizeof(scene))
+		return EXIT_USAGE;
+	role_attach(process, &receiver_ops, process);
+	role_lock(process, dialer ? &scene.target_port : NULL, dialer ? 1 : 0);
+	if (receives)
+		return role_run(process);
+	/* Not through exit: it would run code of libraries that the attempt is not about. */
+	_exit(attack(job, number, self, &scene));
+}

@@ -1,0 +1,127 @@
+/*
+ * Starts and ends the processes of the attack suite (see attack.h): we are the supervisor here, and
+ * use its own code to start a role.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "policy/control.h"
+#include "supervisor/start.h"
+#include "tests/attack/attack.h"
+
+bool process_start(struct started *started, enum role role, const char *job, unsigned number,
+    const int extra[EXTRA_FDS])
+{
+	char text[16];
+	const char *argv[] = { role_name(role), "0", job, text, NULL };
+	struct start_plan plan = {
+		.id = { (uint8_t)role, 0 }, .argv = argv, .files = RLIM_INFINITY
+	};
+	int control[2] = { -1, -1 }, log[2] = { -1, -1 }, null = -1, result = -1;
+	struct err err = { "no descriptors" };
+
+	(void)snprintf(text, sizeof(text), "%u", number);
+	*started = (struct started){ .pid = -1, .control = -1, .log = -1 };
+	start_clear_fds(&plan);
+	plan.uid = role_uid(plan.id, ATTACK_UID_BASE);
+	plan.program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (plan.program < 0 || null < 0 || pipe2(log, O_CLOEXEC | O_NONBLOCK) != 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0)
+		goto out;
+	plan.fds[0] = plan.fds[ROLE_FD_CONFIG] = null;
+	plan.fds[1] = plan.fds[2] = log[1];
+	plan.fds[ROLE_FD_CONTROL] = control[1];
+	memcpy(plan.fds + FD_SCENE, extra, EXTRA_FDS * sizeof(*extra));
+	result = start_process(&plan, &started->pid, &err);
+	if (result == 0) {
+		started->control = control[0];
+		started->log = log[0];
+		control[0] = log[0] = -1;
+	}
+out:
+	if (result != 0)
+		fprintf(stderr, "%s as %s: %s\n", job, role_name(role), err.text);
+	for (int i = 0; i < 2; i++) {
+		if (control[i] >= 0)
+			close(control[i]);
+		if (log[i] >= 0)
+			close(log[i]);
+	}
+	if (null >= 0)
+		close(null);
+	if (plan.program >= 0)
+		close(plan.program);
+	return result == 0;
+}
+
+bool process_await(struct started *started, unsigned type, uint64_t *a0, int wait_ms)
+{
+	int64_t end_ns = base_clock_boot_ns() + wait_ms * BASE_NS_PER_MS;
+	struct pollfd ready = { started->control, POLLIN, 0 };
+	struct us_ctl ctl;
+
+	for (;;) {
+		int64_t left_ms = (end_ns - base_clock_boot_ns()) / BASE_NS_PER_MS;
+
+		if (poll(&ready, 1, left_ms > 0 ? (int)left_ms : 0) <= 0 ||
+		    recv(started->control, &ctl, sizeof(ctl), MSG_DONTWAIT) != sizeof(ctl))
+			return false;
+		started->ready = started->ready || ctl.type == CONTROL_READY;
+		if (ctl.type != type)
+			continue;
+		if (a0)
+			*a0 = ctl.a[0];
+		return true;
+	}
+}
+
+bool process_tell(struct started *started, unsigned type, const uint64_t a[3], int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct us_ctl ctl = { .magic = CONTROL_MAGIC,
+		.type = (uint16_t)type,
+		.seq = ++started->told,
+		.a = { a[0], a[1], a[2] } };
+	struct iovec vector = { &ctl, sizeof(ctl) };
+	struct msghdr header = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes) };
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	return sendmsg(started->control, &header, MSG_NOSIGNAL) == sizeof(ctl);
+}
+
+int process_end(struct started *started, bool kill_it, char *text, size_t size)
+{
+	int status = -1;
+	ssize_t n;
+
+	if (started->pid > 0) {
+		if (kill_it)
+			(void)kill(started->pid, SIGKILL);
+		(void)waitpid(started->pid, &status, 0);
+	}
+	/* What it still said. */
+	(void)process_await(started, 0, NULL, 0);
+	n = read(started->log, text, size - 1);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	close(started->control);
+	close(started->log);
+	*started = (struct started){ .pid = -1, .control = -1, .log = -1, .ready = started->ready };
+	return status;
+}
