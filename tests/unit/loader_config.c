@@ -115,6 +115,12 @@ static void the_example_gives_each_field(void **state)
 	assert_int_equal(config.recovery, CONFIG_RESUME);
 	assert_int_equal(config.mirror_set, CONFIG_MIRROR_NONE);
 	assert_int_equal(config.mirror_window, 4);
+}
+
+static void the_example_gives_who_and_whom(void **state)
+{
+	(void)state;
+	read_right(example);
 	assert_string_equal(
 	    text_at(config.credentials[CREDENTIAL_SYNCER].kubeconfig), "/etc/u/syncer");
 	assert_string_equal(
@@ -388,6 +394,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_example_gives_each_field),
+		cmocka_unit_test(the_example_gives_who_and_whom),
 		cmocka_unit_test(what_is_not_written_has_its_default),
 		cmocka_unit_test(the_fast_profile_is_right),
 		cmocka_unit_test(unknown_and_repeated_keys_are_named),
