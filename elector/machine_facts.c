@@ -195,6 +195,8 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 		m->peer.seen_ns = step->now_ns - record->age_ns;
 		m->complete = record->complete && strcmp(record->uid, record->mirror_uid) == 0;
 		m->complete_term = record->mirror_term;
+		/* Until a syncer says so again, nothing since then was mirrored (C5). */
+		m->mirror_lost_ns = m->peer.seen_ns;
 		memcpy(m->complete_uid, record->mirror_uid, sizeof(m->complete_uid));
 	}
 	return FACT_LOADED;

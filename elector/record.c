@@ -145,8 +145,10 @@ static json_t *record_object(const struct elector *elector)
 	json_object_set_new(annotations, ANNOTATION "pair", json_string(elector->pair));
 	put_term(annotations, ANNOTATION "peer-term", m->peer.term);
 	put_term(annotations, ANNOTATION "peer-led-term", m->peer.led_term);
-	kube_time_put(time, m->peer.renew_us);
-	json_object_set_new(annotations, ANNOTATION "peer-renew-time", json_string(time));
+	if (m->peer.renew_us) { /* else what is written there is still the last one seen */
+		kube_time_put(time, m->peer.renew_us);
+		json_object_set_new(annotations, ANNOTATION "peer-renew-time", json_string(time));
+	}
 	if (m->peer.uid[0]) {
 		kube_time_put(time, wall_us - (now_ns - m->peer.seen_ns) / 1000);
 		json_object_set_new(annotations, ANNOTATION "seen-at", json_string(time));
@@ -383,6 +385,9 @@ static void load_part(
 		record_parse(record->base, elector->pair, base_clock_wall_us(),
 		    &record->loaded.loaded.record);
 	}
+	/* What earlier processes went through comes before what this one will. */
+	if (!record->failed && !elector->machine.loaded)
+		record_show_history(elector);
 	elector_feed(elector, &record->loaded);
 }
 

@@ -84,7 +84,7 @@ const char *trace_why(enum peer_why why)
 
 #define PRINT(...) snprintf(text, size, __VA_ARGS__)
 
-/* Starts, takings and endings of leadership. */
+/* The way to leadership. */
 static bool text_of_way(
     char *text, size_t size, enum machine_reason reason, const struct machine_numbers *n)
 {
@@ -135,6 +135,15 @@ static bool text_of_way(
 		PRINT("claim of term %" PRIu64 " written: reads the peer once more", n->term);
 		break;
 	case REASON_CONFIRMED: PRINT("peer after the claim: %s: opens", look); break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool text_of_end(
+    char *text, size_t size, enum machine_reason reason, const struct machine_numbers *n)
+{
+	switch (reason) {
 	case REASON_PROMOTED:
 		PRINT("This hub was promoted to Active with term %" PRIu64 " (peer's was %" PRIu64
 		      ").",
@@ -295,6 +304,7 @@ void trace_text(char *text, size_t size, const struct machine_said *said)
 	const struct machine_numbers *n = &said->numbers;
 
 	if (!text_of_way(text, size, said->reason, n) &&
+	    !text_of_end(text, size, said->reason, n) &&
 	    !text_of_loss(text, size, said->reason, n) &&
 	    !text_of_refusal(text, size, said->reason, n))
 		text_of_condition(text, size, said->reason, n);

@@ -226,6 +226,30 @@ static void test_C5_mirror_whose_syncer_was_away_is_too_old(void **state)
 	assert_true(said(&w, REASON_MIRROR_INCOMPLETE));
 }
 
+static void test_C5_record_of_a_complete_mirror_does_not_stand_for_what_came_later(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	w.record = (struct machine_record){ .exists = true,
+		.uid = UID_P,
+		.mirror_uid = UID_P,
+		.term = 2,
+		.led_term = 2,
+		.mirror_term = 2,
+		.complete = true,
+		.age_ns = S(1) };
+	peer_leads(&w, 2);
+	start(&w);
+	run(&w, S(100)); /* the source lives, and no syncer of this start got through a pass */
+	mirror(&w, false);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	run(&w, S(60));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_true(said(&w, REASON_MIRROR_INCOMPLETE));
+}
+
 static void test_M1_hub_that_cannot_write_does_not_promote(void **state)
 {
 	struct world w;
@@ -415,6 +439,7 @@ int main(void)
 		TEST(H2_record_that_is_too_old_arms_nothing),
 		TEST(C5_incomplete_mirror_is_not_promoted),
 		TEST(C5_mirror_whose_syncer_was_away_is_too_old),
+		TEST(C5_record_of_a_complete_mirror_does_not_stand_for_what_came_later),
 		TEST(M1_hub_that_cannot_write_does_not_promote),
 		TEST(H17_unsafe_timing_disarms),
 		TEST(C4_other_cluster_at_the_peer_disarms),

@@ -140,6 +140,21 @@ static inline void look(struct world *w, uint64_t nonce)
 	world_step(w, &e);
 }
 
+static inline void ask_witnesses(struct world *w, uint64_t nonce)
+{
+	w->witness_asks++;
+	for (unsigned i = 0; i < w->m.options.workers; i++) {
+		struct machine_event e = { .input = MACHINE_WITNESS_SEEN };
+
+		e.witness.nonce = nonce;
+		e.witness.worker = i;
+		e.witness.answer = w->witness[i];
+		e.witness.holder = w->witness_holder;
+		e.witness.age_ms = w->witness_age_ms;
+		world_step(w, &e);
+	}
+}
+
 static inline void answer(struct world *w, const struct machine_todo *t)
 {
 	struct machine_event e = { 0 };
@@ -180,18 +195,7 @@ static inline void answer(struct world *w, const struct machine_todo *t)
 		e.workers.answered = w->workers_answer;
 		e.workers.of = w->m.options.workers;
 		break;
-	case TODO_WITNESS:
-		w->witness_asks++;
-		for (unsigned i = 0; i < w->m.options.workers; i++) {
-			e = (struct machine_event){ .input = MACHINE_WITNESS_SEEN };
-			e.witness.nonce = t->nonce;
-			e.witness.worker = i;
-			e.witness.answer = w->witness[i];
-			e.witness.holder = w->witness_holder;
-			e.witness.age_ms = w->witness_age_ms;
-			world_step(w, &e);
-		}
-		return;
+	case TODO_WITNESS: ask_witnesses(w, t->nonce); return;
 	case TODO_SYNCER_STOP:
 		note(w, 'D');
 		if (w->syncer_stays)
