@@ -88,11 +88,9 @@ static int run_loader(struct supervisor *supervisor, int file, struct result *re
 /* The loader has said what is wrong; how it ended says whose fault it is. */
 static int judge_end(int status)
 {
-	enum { LOADER_REFUSES = 2 };
-
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return EXIT_CODE_OK;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == LOADER_REFUSES)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == PROCESS_LOADER_REFUSES)
 		return EXIT_CODE_CONFIG;
 	log_error("the configuration could not be read: its loader failed");
 	/* Killed while it read: by its limits, or by its filter, because of what it read. */

@@ -39,18 +39,21 @@ static int check_directory(int fd, const char *path, struct err *err)
 
 static int open_directory(const char *path, struct err *err)
 {
+	bool made = mkdir(path, 0755) == 0;
 	int fd;
 
-	if (mkdir(path, 0755) != 0 && errno != EEXIST)
+	if (!made && errno != EEXIST)
 		return err_set(err, "run.directory %s: %s", path, strerror(errno));
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && check_directory(fd, path, err) == 0)
+		return fd;
 	if (fd < 0)
-		return err_set(err, "run.directory %s: %s", path, strerror(errno));
-	if (check_directory(fd, path, err)) {
+		(void)err_set(err, "run.directory %s: %s", path, strerror(errno));
+	else
 		close(fd);
-		return -1;
-	}
-	return fd;
+	if (made) /* What is refused is left as it was. */
+		(void)rmdir(path);
+	return -1;
 }
 
 /* An existing inode is used again: readers have it mapped. It only ever grows. */

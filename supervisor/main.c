@@ -138,7 +138,7 @@ static int check_ground(struct supervisor *supervisor)
 		return code;
 	if (fence_page_open(&supervisor->fence, config_text_at(config, config->run_directory),
 		&err) ||
-	    preconditions_check_uids(config->uid_base, &err))
+	    preconditions_check_uids(config->uid_base, PRECONDITIONS_PATIENCE_NS, &err))
 		return fail(&err, EXIT_CODE_FAILED);
 	/* C15: the lock and the empty uids prove that the last writer of the page is dead. */
 	supervisor->predecessor = fence_page_instance(&supervisor->fence);

@@ -112,10 +112,10 @@ static uint32_t overflow_uid(void)
 }
 
 /* Processes of a run that was killed end by themselves: they get a moment. */
-static int check_processes(uint32_t first, struct err *err)
+static int check_processes(uint32_t first, int64_t patience_ns, struct err *err)
 {
 	const struct timespec moment = { .tv_nsec = 20 * BASE_NS_PER_MS };
-	int64_t until_ns = base_clock_boot_ns() + PRECONDITIONS_PATIENCE_NS;
+	int64_t until_ns = base_clock_boot_ns() + patience_ns;
 	struct uids_found found;
 
 	do {
@@ -130,7 +130,7 @@ static int check_processes(uint32_t first, struct err *err)
 	    first + ROLE_UID_RANGE - 1, found.uid, (int)found.pid, found.name);
 }
 
-int preconditions_check_uids(uint32_t uid_base, struct err *err)
+int preconditions_check_uids(uint32_t uid_base, int64_t patience_ns, struct err *err)
 {
 	if (uid_base == 0 || uid_base > UINT32_MAX - ROLE_UID_RANGE ||
 	    in_range(NOBODY, uid_base) || in_range(overflow_uid(), uid_base))
@@ -142,5 +142,5 @@ int preconditions_check_uids(uint32_t uid_base, struct err *err)
 	    check_file("/etc/passwd", preconditions_check_names, uid_base, err) ||
 	    check_file("/etc/group", preconditions_check_names, uid_base, err))
 		return -1;
-	return check_processes(uid_base, err);
+	return check_processes(uid_base, patience_ns, err);
 }

@@ -404,7 +404,10 @@ void process_on_ended(void *arg, pid_t pid, int status)
 	clean = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !process->killed;
 	if (clean && role_row(process->id.role)->restart == ROLE_RESTART_ON_REQUEST)
 		process->wanted = false; /* Drained and done, before the word to stop it came. */
-	expected = clean && !process->wanted;
+	/* A loader that refuses its input has said why. */
+	expected = (clean && !process->wanted) ||
+	    (process->id.role == ROLE_LOADER && WIFEXITED(status) &&
+		WEXITSTATUS(status) == PROCESS_LOADER_REFUSES);
 	process->state = process->wanted ? PROCESS_WAITING : PROCESS_NONE;
 	process->again_ns = now_ns;
 	if (process->wanted)

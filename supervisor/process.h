@@ -13,6 +13,9 @@
 /* What a process that hung up its control link still has. */
 #define PROCESS_LINGER_NS   2000000000LL
 
+/* Exit code of a loader whose input is wrong. */
+#define PROCESS_LOADER_REFUSES 2
+
 /* The slot of a role's process; of the loader of a credential. */
 struct process *process_of(struct supervisor *supervisor, struct role_id id);
 struct process *process_loader(struct supervisor *supervisor, unsigned credential);

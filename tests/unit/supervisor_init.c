@@ -1,0 +1,118 @@
+/*
+ * Goal: every child is reaped however many end at once, and the cause of an end is named; a
+ * sandbox violation is told apart from other signals (pitfalls 1, 4, 13). Method: children of this
+ * process.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "supervisor/init.h"
+
+static int ended;
+
+static void count(void *arg, pid_t pid, int status)
+{
+	(void)arg;
+	assert_true(pid > 0);
+	assert_true(WIFEXITED(status));
+	ended++;
+}
+
+static void many_children_are_all_reaped(void **state)
+{
+	siginfo_t info;
+	struct err err;
+	int fd;
+
+	(void)state;
+	fd = init_open_signals(&err);
+	assert_true(fd >= 0);
+	for (int i = 0; i < 200; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		/* Dead, not reaped: their signals merge. */
+		assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	}
+	assert_int_equal(init_next_signal(fd), SIGCHLD);
+	assert_int_equal(init_next_signal(fd), 0);
+	init_reap(count, NULL);
+	assert_int_equal(ended, 200);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	close(fd);
+}
+
+static void signals_come_by_the_descriptor(void **state)
+{
+	struct err err;
+	int fd;
+
+	(void)state;
+	fd = init_open_signals(&err);
+	assert_int_equal(init_next_signal(fd), 0);
+	assert_int_equal(kill(getpid(), SIGTERM), 0);
+	assert_int_equal(init_next_signal(fd), SIGTERM);
+	close(fd);
+}
+
+static const char *cause_of(int signal, int code)
+{
+	static char text[64];
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (signal)
+			(void)raise(signal);
+		_exit(code);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return init_cause(status, text, sizeof(text));
+}
+
+static void causes_are_named(void **state)
+{
+	(void)state;
+	assert_string_equal(cause_of(0, 3), "exit code 3");
+	assert_string_equal(cause_of(SIGKILL, 0), "SIGKILL");
+	assert_string_equal(cause_of(SIGSYS, 0), "SIGSYS: a sandbox violation");
+	assert_string_equal(cause_of(SIGABRT, 0), "SIGABRT");
+}
+
+static void inherited_dispositions_are_reset(void **state)
+{
+	struct sigaction now;
+	rlim_t files;
+	struct err err;
+
+	(void)state;
+	(void)signal(SIGCHLD, SIG_IGN);
+	(void)signal(SIGTERM, SIG_IGN);
+	assert_int_equal(init_prepare(&files, &err), 0);
+	assert_int_equal(sigaction(SIGCHLD, NULL, &now), 0);
+	assert_ptr_equal(now.sa_handler, SIG_DFL);
+	assert_int_equal(sigaction(SIGPIPE, NULL, &now), 0);
+	assert_ptr_equal(now.sa_handler, SIG_IGN);
+	assert_true(files > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(inherited_dispositions_are_reset),
+		cmocka_unit_test(many_children_are_all_reaped),
+		cmocka_unit_test(signals_come_by_the_descriptor),
+		cmocka_unit_test(causes_are_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

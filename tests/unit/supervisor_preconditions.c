@@ -1,0 +1,135 @@
+/*
+ * Goal: a start is refused, by name, for uids that are somebody else's and for protections that
+ * are missing and not waived (F24, F27). Method: texts of the files concerned; a stranger that
+ * runs under a uid of the range (root only).
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "policy/sandbox.h"
+#include "supervisor/preconditions.h"
+
+static struct err err;
+
+static int check(int (*function)(FILE *, const char *, uint32_t, struct err *), const char *text,
+    uint32_t first)
+{
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	int result;
+
+	assert_non_null(file);
+	err.text[0] = '\0';
+	result = function(file, "/etc/passwd", first, &err);
+	fclose(file);
+	return result;
+}
+
+static const char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"
+			     "_understudy-elector:x:20004:20004::/:/usr/sbin/nologin\n"
+			     "broken line\n\n"
+			     "alice:x:20100:20100:Alice:/home/alice:/bin/sh\n";
+
+/* F24 */
+static void foreign_names_are_refused_and_named(void **state)
+{
+	(void)state;
+	assert_int_equal(check(preconditions_check_names, passwd, 20000), 0);
+	assert_int_equal(check(preconditions_check_names, passwd, 20100), -1);
+	assert_non_null(strstr(err.text, "alice"));
+	assert_non_null(strstr(err.text, "20100"));
+	assert_int_equal(check(preconditions_check_names, passwd, 20037), -1);
+	assert_int_equal(check(preconditions_check_names, passwd, 20036), 0);
+	assert_int_equal(check(preconditions_check_names, passwd, 20101), 0);
+}
+
+static void ids_must_be_mapped(void **state)
+{
+	(void)state;
+	assert_int_equal(check(preconditions_check_map, "0 0 4294967295\n", 20000), 0);
+	assert_int_equal(check(preconditions_check_map, "0 100000 65536\n", 65472), 0);
+	assert_int_equal(check(preconditions_check_map, "0 100000 65536\n", 65473), -1);
+	assert_int_equal(check(preconditions_check_map, "0 100000 65536\n", 70000), -1);
+	assert_int_equal(check(preconditions_check_map, "0 0 1\n20000 1 64\n", 20000), 0);
+	assert_int_equal(check(preconditions_check_map, "nonsense", 20000), -1);
+}
+
+/* F27 */
+static void a_missing_protection_is_refused_by_name(void **state)
+{
+	(void)state;
+	assert_int_equal(preconditions_check_protections(SANDBOX_ALL, 0, &err), 0);
+	assert_int_equal(preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS, 0, &err),
+	    -1);
+	assert_non_null(strstr(err.text, "landlock-fs"));
+	assert_int_equal(preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS,
+			     SANDBOX_MLOCK, &err),
+	    -1);
+	assert_int_equal(preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS,
+			     SANDBOX_LANDLOCK_FS, &err),
+	    0);
+	assert_int_equal(preconditions_check_protections(SANDBOX_REQUIRED, 0, &err), 0);
+	assert_int_equal(preconditions_check_protections(SANDBOX_ALL, SANDBOX_REQUIRED, &err), 0);
+}
+
+static void special_ids_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(preconditions_check_uids(0, 0, &err), -1);
+	assert_int_equal(preconditions_check_uids(65500, 0, &err), -1);
+	assert_int_equal(preconditions_check_uids(UINT32_MAX - 3, 0, &err), -1);
+}
+
+/* F24 */
+static void a_stranger_under_our_uid_is_named(void **state)
+{
+	enum { FIRST = 51200 };
+	char number[16];
+	int pair[2];
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(preconditions_check_uids(FIRST, 0, &err), 0);
+	assert_int_equal(pipe(pair), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(FIRST + 9, FIRST + 9, FIRST + 9) != 0 || write(pair[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	assert_int_equal(read(pair[0], &byte, 1), 1);
+	assert_int_equal(preconditions_check_uids(FIRST, 0, &err), -1);
+	(void)snprintf(number, sizeof(number), "%d", (int)pid);
+	assert_non_null(strstr(err.text, number));
+	assert_non_null(strstr(err.text, "51209"));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(preconditions_check_uids(FIRST, 0, &err), 0);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(foreign_names_are_refused_and_named),
+		cmocka_unit_test(ids_must_be_mapped),
+		cmocka_unit_test(a_missing_protection_is_refused_by_name),
+		cmocka_unit_test(special_ids_are_refused),
+		cmocka_unit_test(a_stranger_under_our_uid_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
