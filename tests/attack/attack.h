@@ -30,7 +30,7 @@ enum {
 struct scene {
 	uint16_t port, target_port; /* both listened on; the second one is the dialer's target */
 	pid_t sibling;              /* same uid, dumpable: the user rules alone would let us */
-	uint64_t secret;            /* address of 8 bytes in the sibling */
+	const uint64_t *secret;     /* in the memory of the sibling */
 	char credential[64];        /* root 0400 */
 	char readable[64];          /* root 0644 */
 	char folder[64];            /* 0777 */

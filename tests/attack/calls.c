@@ -205,7 +205,7 @@ static int read_sibling(const struct scene *scene)
 {
 	uint64_t copy = 0;
 	struct iovec here = { &copy, sizeof(copy) };
-	struct iovec there = { (void *)(uintptr_t)scene->secret, sizeof(copy) };
+	struct iovec there = { (void *)scene->secret, sizeof(copy) };
 
 	return outcome(process_vm_readv(scene->sibling, &here, 1, &there, 1, 0));
 }

@@ -100,12 +100,12 @@ static void lay_out(struct place *place)
 		exit(1);
 	}
 	write_file(victim, 0666);
-	scene->secret = (uint64_t)(uintptr_t)&secret;
+	scene->secret = &secret;
 	place->listeners[0] = tcp_socket(&scene->port, true);
 	place->listeners[1] = tcp_socket(&scene->target_port, true);
 	for (int i = 0; i < EXTRA_FDS; i++)
 		place->fds[i] = -1;
-	place->fds[FD_SCENE - FD_SCENE] = memfd_create("scene", MFD_CLOEXEC);
+	place->fds[0] = memfd_create("scene", MFD_CLOEXEC);
 	place->fds[FD_BOUND - FD_SCENE] = tcp_socket(&unused, false);
 	place->fds[FD_PROGRAM - FD_SCENE] = open("/bin/true", O_RDONLY | O_CLOEXEC);
 }

@@ -140,12 +140,9 @@ static int send_junk(enum role self, enum role peer)
 
 static int send_text(enum role self, enum role peer)
 {
-	static const char text[] = "GET / HTTP/1.1\r\n\r\n";
-
 	(void)self;
 	(void)peer;
-	memcpy(bytes, text, sizeof(text));
-	return send_bytes(sizeof(text));
+	return send_bytes((size_t)snprintf(bytes, sizeof(bytes), "GET / HTTP/1.1\r\n\r\n"));
 }
 
 static int send_empty(enum role self, enum role peer)

@@ -1,0 +1,40 @@
+#!/bin/bash
+# The part of `make check` that needs real API servers or root, as lines `ok - NAME` and
+# `not ok - NAME: why`: hostile processes in each role's row, what each identity may do, the main
+# job, the test bed itself. BUILD is where make put the programs. Everything started ends with it.
+set -u
+cd "$(dirname "$0")/../.."
+build=${BUILD:-build}
+failed=0
+
+# A part that ends badly without a line of its own about it gets one.
+part() { # NAME COMMAND...
+	local name=$1 output code
+	shift
+	output=$(mktemp)
+	"$@" 2>&1 | tee "$output"
+	code=${PIPESTATUS[0]}
+	if [ "$code" -ne 0 ]; then
+		failed=1
+		grep -q '^not ok - ' "$output" ||
+			echo "not ok - $name: ended with $code: $(tail -n 1 "$output" | head -c 400)"
+	elif ! grep -q '^ok - ' "$output"; then
+		failed=1
+		echo "not ok - $name: it checked nothing"
+	fi
+	rm -f "$output"
+}
+
+if [ "$(id -u)" != 0 ]; then
+	echo "not ok - real processes and API servers: root is needed: each process runs under a uid of its own"
+	exit 1
+fi
+part 'hostile roles' "$build/attack/attack"
+if ! tools/kubebed.sh >/dev/null || ! tools/bed.sh >/dev/null; then
+	echo 'not ok - API servers: the test bed could not be built'
+	exit 1
+fi
+part rights build/bed rights --dir build/check.rights
+part 'main job' build/bed demo --dir build/check.demo --check
+part 'Go parts' tests/run-go.sh apiserver
+exit $failed
