@@ -3,7 +3,7 @@
 # the count of test functions: "N passed, N failed".
 passed=0 failed=0
 for test; do
-	output=$("$test" 2>&1)
+	output=$(timeout -s KILL 120 "$test" 2>&1)
 	code=$?
 	ok=$(printf '%s\n' "$output" | sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' | tail -n 1)
 	bad=$(printf '%s\n' "$output" | sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' | head -n 1)
