@@ -50,6 +50,7 @@ type Pair struct {
 	Work  *cluster.Cluster
 	Lease Lease
 	bed   *cluster.Bed
+	uids  int // of hub-a; hub-b's follow
 }
 
 // Hub is one of the two, with what runs on it.
@@ -65,7 +66,7 @@ type Hub struct {
 
 // New prepares a pair on a bed's clusters hub-a, hub-b and worker-1. Close ends it.
 func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
-	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed}
+	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: freeUIDs()}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (h *Hub) StatusSocket() string { return filepath.Join(h.RunDirectory(), "st
 func (h *Hub) HTTP() string   { return fmt.Sprintf("http://127.0.0.1:%d", h.port) }
 func (h *Hub) Log() string    { return filepath.Join(h.pair.Dir, h.Name+".log") }
 func (h *Hub) Config() string { return filepath.Join(h.pair.Dir, h.Name, "understudy.yaml") }
-func (h *Hub) UIDBase() int   { return 20000 + 100*h.index }
+func (h *Hub) UIDBase() int   { return h.pair.uids + uidRange*h.index }
 
 // freePort is a port of loopback that nobody listens on.
 func freePort() (int, error) {
