@@ -269,6 +269,8 @@ static bool take_row(struct machine *m, struct machine_step *s, enum fact fact)
 		if (!(row->states & BIT(m->state)) || !(row->facts & BIT(fact)) ||
 		    (row->guard && !row->guard(m, s)))
 			continue;
+		if (s->out->row_count < MACHINE_MAX_ROWS)
+			s->out->rows[s->out->row_count++] = (uint16_t)i;
 		for (unsigned a = 0; a < MACHINE_MAX_ACTS && row->acts[a]; a++)
 			row->acts[a](m, s);
 		say(m, s, row, next); /* with the numbers as the actions left them */
@@ -305,7 +307,7 @@ void machine_step(
 	struct machine_step step = { .event = event, .out = out };
 	enum fact fact;
 
-	out->todo_count = out->said_count = 0;
+	out->todo_count = out->said_count = out->row_count = 0;
 	m->now_ns = now_ns > m->now_ns ? now_ns : m->now_ns;
 	step.now_ns = m->now_ns;
 	/* I1: validity is tested before any event; no event may stretch what is over. */

@@ -297,12 +297,15 @@ struct machine_said {
 #define MACHINE_MAX_TODO 48
 #define MACHINE_MAX_SAID 16
 #define MACHINE_MAX_ACTS 4
+#define MACHINE_MAX_ROWS 20
 
 struct machine_out {
 	struct machine_todo todo[MACHINE_MAX_TODO];
 	unsigned todo_count;
 	struct machine_said said[MACHINE_MAX_SAID];
 	unsigned said_count;
+	uint16_t rows[MACHINE_MAX_ROWS]; /* of the table, in the order taken */
+	unsigned row_count;
 	int64_t wake_at_ns; /* INT64_MAX: nothing to wait for */
 };
 
