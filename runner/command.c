@@ -38,13 +38,12 @@ static void prepare(const struct runner *runner, uint64_t term, struct command *
 	const struct us_config *config = runner->config;
 
 	for (unsigned i = 0; i < config->argument_count; i++)
-		command->argv[i] =
-		    (char *)(uintptr_t)config_text_at(config, config->arguments[i]);
+		command->argv[i] = (char *)config_text_at(config, config->arguments[i]);
 	command->argv[config->argument_count] = NULL;
 	(void)snprintf(command->term, sizeof(command->term), "UNDERSTUDY_TERM=%" PRIu64, term);
 	(void)snprintf(command->fence, sizeof(command->fence), "UNDERSTUDY_FENCE=%s/fence",
 	    config_text_at(config, config->run_directory));
-	command->environment[0] = (char *)(uintptr_t)COMMAND_PATH;
+	command->environment[0] = (char *)COMMAND_PATH;
 	command->environment[1] = command->term;
 	command->environment[2] = command->fence;
 	command->environment[3] = NULL;
@@ -61,8 +60,7 @@ static const char *become_workload(const struct command *command)
 
 	if (setrlimit(RLIMIT_NPROC, &processes) != 0)
 		return "limit of processes";
-	if (setgroups(0, NULL) != 0 ||
-	    setresgid(command->uid, command->uid, command->uid) != 0)
+	if (setgroups(0, NULL) != 0 || setresgid(command->uid, command->uid, command->uid) != 0)
 		return "gid";
 	if (setresuid(command->uid, command->uid, command->uid) != 0 ||
 	    getresuid(&real, &effective, &saved) != 0 || real != command->uid ||
@@ -79,8 +77,8 @@ static bool place_fds(int output)
 	int null = open("/dev/null", O_RDWR);
 
 	return null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
-	    dup2(output, STDERR_FILENO) >= 0 &&
-	    syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0;
+	       dup2(output, STDERR_FILENO) >= 0 &&
+	       syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0;
 }
 
 static void reset_signals(void)
@@ -165,7 +163,7 @@ bool command_is_empty(struct runner *runner)
 
 	if (!runner->empty)
 		runner->empty = runner->pid == 0 &&
-		    uids_find(runner->uid, runner->uid, &found) == 0 && found.pid == 0;
+				uids_find(runner->uid, runner->uid, &found) == 0 && found.pid == 0;
 	return runner->empty;
 }
 

@@ -13,8 +13,10 @@
 
 bool control_tell(struct runner *runner, enum control_type type, uint64_t a0, uint64_t a1)
 {
-	struct us_ctl ctl = { .magic = CONTROL_MAGIC, .type = (uint16_t)type,
-		.seq = runner->sent + 1, .a = { a0, a1 } };
+	struct us_ctl ctl = { .magic = CONTROL_MAGIC,
+		.type = (uint16_t)type,
+		.seq = runner->sent + 1,
+		.a = { a0, a1 } };
 
 	if (send(ROLE_FD_CONTROL, &ctl, sizeof(ctl), MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)sizeof(ctl))

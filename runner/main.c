@@ -40,12 +40,14 @@ _Noreturn static void die(struct runner *runner, int code, const char *why)
 /* The configuration and the page: mapped, checked, closed. */
 static void map_inputs(struct runner *runner)
 {
-	void *config = mmap(NULL, sizeof(struct us_config), PROT_READ, MAP_PRIVATE, ROLE_FD_CONFIG, 0);
+	void *config =
+	    mmap(NULL, sizeof(struct us_config), PROT_READ, MAP_PRIVATE, ROLE_FD_CONFIG, 0);
 	void *page = mmap(NULL, FENCE_BYTES, PROT_READ, MAP_SHARED, ROLE_FD_FENCE, 0);
 	struct err err;
 
 	if (config == MAP_FAILED || page == MAP_FAILED)
-		die(runner, EXIT_NO_SUPERVISOR, "started by hand: only understudyd starts this program");
+		die(runner, EXIT_NO_SUPERVISOR,
+		    "started by hand: only understudyd starts this program");
 	runner->config = config;
 	if (config_check(runner->config, &err) || runner->config->argument_count == 0)
 		die(runner, EXIT_NO_SUPERVISOR, "the configuration on descriptor 4 is not valid");
@@ -87,6 +89,7 @@ static void open_and_lock(struct runner *runner)
 	(void)control_tell(runner, CONTROL_HELLO, build_id[0], build_id[1]);
 	map_inputs(runner);
 	open_events(runner);
+	CHECK(runner->config);
 	in_force = sandbox_lock(self, NULL, 0, runner->config->allow_missing, &err);
 	if (in_force < 0)
 		die(runner, EXIT_SANDBOX, err.text);
@@ -96,18 +99,19 @@ static void open_and_lock(struct runner *runner)
 static struct workload_facts look(struct runner *runner, int64_t now_ns)
 {
 	struct workload_facts facts = { .wanted = runner->wanted,
-		.wanted_term = runner->wanted_term, .gone = runner->gone,
+		.wanted_term = runner->wanted_term,
+		.gone = runner->gone,
 		.alive = runner->pid != 0 };
-	struct fence_view view;
+	struct fence_view view = { 0 };
 
 	if (fence_read(&runner->fence, &view)) {
 		facts.leading = fence_view_left_ns(&view, now_ns) > 0;
 		facts.page_term = view.term;
 		facts.page_until_ns = view.valid_until_ns;
 	}
-	facts.empty = (runner->workload.state == WORKLOAD_RUNNING && facts.alive) ?
-	    false :
-	    command_is_empty(runner);
+	facts.empty = (runner->workload.state == WORKLOAD_RUNNING && facts.alive)
+			  ? false
+			  : command_is_empty(runner);
 	return facts;
 }
 
@@ -130,8 +134,8 @@ static bool step(struct runner *runner, int64_t *wake_ns)
 			command_signal(runner, SIGKILL);
 		command_reap(runner);
 	} while (action == WORKLOAD_START || action == WORKLOAD_TERMINATE);
-	control_report(runner, runner->workload.state == WORKLOAD_RUNNING && runner->pid != 0,
-	    runner->empty);
+	control_report(
+	    runner, runner->workload.state == WORKLOAD_RUNNING && runner->pid != 0, runner->empty);
 	return action != WORKLOAD_LEAVE;
 }
 
@@ -140,7 +144,8 @@ static void wait_for_events(struct runner *runner, int64_t wake_ns)
 	struct pollfd fds[] = { { runner->gone ? -1 : ROLE_FD_CONTROL, POLLIN, 0 },
 		{ runner->alarm, POLLIN, 0 }, { runner->signals, POLLIN, 0 },
 		{ runner->output, POLLIN, 0 } };
-	struct itimerspec when = { .it_value = { wake_ns / BASE_NS_PER_S, wake_ns % BASE_NS_PER_S } };
+	struct itimerspec when = { .it_value = {
+				       wake_ns / BASE_NS_PER_S, wake_ns % BASE_NS_PER_S } };
 	struct signalfd_siginfo info;
 	uint64_t ticks;
 

@@ -25,15 +25,15 @@ struct runner {
 	uid_t uid, helper; /* of the workload; of the child that signals it */
 
 	struct workload workload;
-	pid_t pid;   /* the started command, 0: none */
-	bool empty;  /* nobody of the uid is left; known until the next start */
-	int output;  /* what the command prints, -1: nothing to read */
+	pid_t pid;  /* the started command, 0: none */
+	bool empty; /* nobody of the uid is left; known until the next start */
+	int output; /* what the command prints, -1: nothing to read */
 	char line[960];
 	size_t line_bytes;
 
 	bool wanted; /* the supervisor's word */
 	uint64_t wanted_term;
-	bool gone;	       /* the supervisor hung up */
+	bool gone;               /* the supervisor hung up */
 	uint64_t sent, received; /* control packets */
 	int64_t beat_ns;
 	bool reported, reported_running, reported_empty;

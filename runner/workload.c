@@ -15,12 +15,12 @@ static int64_t stop_at(const struct workload *workload, int64_t valid_until_ns)
 	return valid_until_ns - workload->grace_ns - WORKLOAD_MARGIN_NS;
 }
 
-static bool may_run(const struct workload *workload, const struct workload_facts *facts,
-    int64_t now_ns)
+static bool may_run(
+    const struct workload *workload, const struct workload_facts *facts, int64_t now_ns)
 {
 	return facts->wanted && !facts->gone && facts->leading &&
-	    facts->page_term == facts->wanted_term &&
-	    now_ns < stop_at(workload, facts->page_until_ns);
+	       facts->page_term == facts->wanted_term &&
+	       now_ns < stop_at(workload, facts->page_until_ns);
 }
 
 /* The grace ends with the validity that the command was started under, at the latest. */
@@ -32,8 +32,8 @@ static enum workload_action end(struct workload *workload, int64_t grace_ns, int
 	return workload->kill_ns > now_ns ? WORKLOAD_TERMINATE : WORKLOAD_KILL;
 }
 
-static enum workload_action step_idle(struct workload *workload,
-    const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
+static enum workload_action step_idle(
+    struct workload *workload, const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
 {
 	if (!facts->empty) /* A former runner's, or what the command left behind. */
 		return end(workload, 0, now_ns);
@@ -63,8 +63,8 @@ static enum workload_action command_ended(struct workload *workload, int64_t now
 	return end(workload, 0, now_ns);
 }
 
-static enum workload_action step_running(struct workload *workload,
-    const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
+static enum workload_action step_running(
+    struct workload *workload, const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
 {
 	if (facts->gone) /* Nobody is left who would know that it runs. */
 		return end(workload, 0, now_ns);
@@ -78,8 +78,8 @@ static enum workload_action step_running(struct workload *workload,
 }
 
 /* H18: it goes on to the end, whatever the page says by now. */
-static enum workload_action step_ending(struct workload *workload,
-    const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
+static enum workload_action step_ending(
+    struct workload *workload, const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
 {
 	if (facts->empty && !facts->alive) {
 		workload->state = WORKLOAD_IDLE;
@@ -92,8 +92,8 @@ static enum workload_action step_ending(struct workload *workload,
 	return WORKLOAD_KILL;
 }
 
-static enum workload_action step(struct workload *workload, const struct workload_facts *facts,
-    int64_t now_ns, int64_t *wake_ns)
+static enum workload_action step(
+    struct workload *workload, const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
 {
 	switch (workload->state) {
 	case WORKLOAD_IDLE: return step_idle(workload, facts, now_ns, wake_ns);
@@ -103,8 +103,8 @@ static enum workload_action step(struct workload *workload, const struct workloa
 	return step_ending(workload, facts, now_ns, wake_ns);
 }
 
-enum workload_action workload_step(struct workload *workload, const struct workload_facts *facts,
-    int64_t now_ns, int64_t *wake_ns)
+enum workload_action workload_step(
+    struct workload *workload, const struct workload_facts *facts, int64_t now_ns, int64_t *wake_ns)
 {
 	enum workload_action action;
 

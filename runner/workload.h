@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /* Between the last SIGKILL and the end of validity. */
-#define WORKLOAD_MARGIN_NS  1000000000LL
+#define WORKLOAD_MARGIN_NS 1000000000LL
 /* Between two rounds of SIGKILL. */
-#define WORKLOAD_ROUND_NS   10000000LL
+#define WORKLOAD_ROUND_NS 10000000LL
 /* A command that ends by itself while we lead is started again after so long, doubled. */
 #define WORKLOAD_FIRST_NS   1000000000LL
 #define WORKLOAD_LONGEST_NS 30000000000LL
@@ -24,7 +24,7 @@ enum workload_state { WORKLOAD_IDLE, WORKLOAD_RUNNING, WORKLOAD_ENDING };
 struct workload {
 	enum workload_state state;
 	int64_t grace_ns; /* workload.stop-grace */
-	uint64_t term;	  /* of the command that runs */
+	uint64_t term;    /* of the command that runs */
 	int64_t started_ns;
 	int64_t held_until_ns; /* the latest validity that the page showed for it */
 	int64_t kill_ns;       /* ending: when SIGTERM was long enough ago */
@@ -44,10 +44,10 @@ struct workload_facts {
 
 enum workload_action {
 	WORKLOAD_WAIT,
-	WORKLOAD_START,	    /* start the command with workload.term */
+	WORKLOAD_START,     /* start the command with workload.term */
 	WORKLOAD_TERMINATE, /* SIGTERM to the uid */
-	WORKLOAD_KILL,	    /* SIGKILL to the uid, once more */
-	WORKLOAD_LEAVE	    /* everything is ended and the supervisor is gone */
+	WORKLOAD_KILL,      /* SIGKILL to the uid, once more */
+	WORKLOAD_LEAVE      /* everything is ended and the supervisor is gone */
 };
 
 /* One step; call again at *wake_ns (INT64_MAX: when a fact changes), and after each action. */

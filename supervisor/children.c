@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static int64_t next_delay(struct children_backoff *backoff, int64_t lived_ns, int64_t first_ns,
-    int64_t longest_ns)
+static int64_t next_delay(
+    struct children_backoff *backoff, int64_t lived_ns, int64_t first_ns, int64_t longest_ns)
 {
 	if (backoff->delay_ns == 0 || lived_ns >= CHILDREN_HEALTHY_NS)
 		backoff->delay_ns = first_ns;

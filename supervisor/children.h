@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-#define CHILDREN_FIRST_DELAY_NS	 100000000LL   /* 0.1 s */
-#define CHILDREN_LONGEST_NS	 10000000000LL /* 10 s */
-#define CHILDREN_LINK_FIRST_NS	 1000000000LL  /* 1 s */
-#define CHILDREN_LINK_LONGEST_NS 60000000000LL /* 60 s */
-#define CHILDREN_HEALTHY_NS	 60000000000LL /* so long a life forgets what was before */
-#define CHILDREN_CUTS_KEPT	 3	       /* so many accusations ... */
-#define CHILDREN_CUTS_WITHIN_NS	 600000000000LL /* ... within 10 minutes restart the accuser */
+#define CHILDREN_FIRST_DELAY_NS  100000000LL    /* 0.1 s */
+#define CHILDREN_LONGEST_NS      10000000000LL  /* 10 s */
+#define CHILDREN_LINK_FIRST_NS   1000000000LL   /* 1 s */
+#define CHILDREN_LINK_LONGEST_NS 60000000000LL  /* 60 s */
+#define CHILDREN_HEALTHY_NS      60000000000LL  /* so long a life forgets what was before */
+#define CHILDREN_CUTS_KEPT       3              /* so many accusations ... */
+#define CHILDREN_CUTS_WITHIN_NS  600000000000LL /* ... within 10 minutes restart the accuser */
 
 /* A delay that doubles. Zero-initialised = never failed. */
 struct children_backoff {
@@ -32,8 +32,8 @@ struct children_accuser {
 };
 
 enum children_judgement {
-	CHILDREN_CUT,		 /* the link only */
-	CHILDREN_KILL_ACCUSED,	 /* the accuser outranks the accused */
+	CHILDREN_CUT,            /* the link only */
+	CHILDREN_KILL_ACCUSED,   /* the accuser outranks the accused */
 	CHILDREN_RESTART_ACCUSER /* cut, and the accuser accuses too much */
 };
 

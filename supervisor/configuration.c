@@ -49,7 +49,8 @@ static void on_result(void *arg, uint32_t events)
 
 int configuration_seal(const struct us_config *config, struct err *err)
 {
-	int fd = memfd_create("understudy-config", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	int fd =
+	    memfd_create("understudy-config", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
 
 	if (fd < 0 && errno == EINVAL) /* A kernel before 6.3. */
 		fd = memfd_create("understudy-config", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -139,8 +140,8 @@ int configuration_load(struct supervisor *supervisor)
 	}
 	result.bytes = malloc(sizeof(struct us_config) + 1);
 	CHECK(result.bytes);
-	code = run_loader(supervisor, file, &result) == 0 ? judge_end(loader->status) :
-							    EXIT_CODE_FAILED;
+	code = run_loader(supervisor, file, &result) == 0 ? judge_end(loader->status)
+							  : EXIT_CODE_FAILED;
 	if (code == EXIT_CODE_OK)
 		code = take_result(supervisor, &result);
 	free(result.bytes);

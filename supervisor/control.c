@@ -63,7 +63,7 @@ static bool send_packet(int fd, const struct control_packet *packet)
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} room = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec vector = { (void *)(uintptr_t)packet->bytes, packet->n };
+	struct iovec vector = { (void *)packet->bytes, packet->n };
 	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
 
 	if (packet->fd >= 0) {
@@ -84,8 +84,8 @@ bool control_flush(struct control *control)
 	return control->first != NULL;
 }
 
-bool control_send(struct control *control, const struct us_ctl *ctl, const void *more,
-    size_t more_bytes, int fd)
+bool control_send(
+    struct control *control, const struct us_ctl *ctl, const void *more, size_t more_bytes, int fd)
 {
 	struct control_packet *packet;
 	struct us_ctl head = *ctl;
@@ -124,8 +124,8 @@ static bool hung_up(int fd)
 	return poll(&poller, 1, 0) == 1 && (poller.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-enum control_got control_receive_raw(struct control *control, void *bytes, size_t size,
-    struct err *err)
+enum control_got control_receive_raw(
+    struct control *control, void *bytes, size_t size, struct err *err)
 {
 	struct iovec vector = { bytes, size };
 	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };

@@ -31,8 +31,8 @@ void control_close(struct control *control);
 
 /* Sends or queues. magic and seq are filled in. The descriptor (-1: none) is duplicated, the text
  * copied. False when the role takes nothing any more: kill it. */
-bool control_send(struct control *control, const struct us_ctl *ctl, const void *more,
-    size_t more_bytes, int fd);
+bool control_send(
+    struct control *control, const struct us_ctl *ctl, const void *more, size_t more_bytes, int fd);
 /* Sends what waits; true when something still does. */
 bool control_flush(struct control *control);
 
@@ -40,7 +40,7 @@ bool control_flush(struct control *control);
  * blob, no descriptor. CONTROL_BAD fills err: kill the role. */
 enum control_got control_receive(struct control *control, struct us_ctl *ctl, struct err *err);
 /* The one packet of another size: what follows CONTROL_LOADED, exactly `size` bytes. */
-enum control_got control_receive_raw(struct control *control, void *bytes, size_t size,
-    struct err *err);
+enum control_got control_receive_raw(
+    struct control *control, void *bytes, size_t size, struct err *err);
 
 #endif

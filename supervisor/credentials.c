@@ -18,11 +18,11 @@
 #include "supervisor/process.h"
 #include "supervisor/start.h"
 
-#define MAX_FILES	 4
+#define MAX_FILES 4
 /* Loaders that read at one time while all are checked. */
-#define CHECKED_AT_ONCE	 16
+#define CHECKED_AT_ONCE 16
 /* What a loader has for its last message after its release. */
-#define RELEASE_NS	 5000000000LL
+#define RELEASE_NS 5000000000LL
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
@@ -53,16 +53,16 @@ int credentials_open_file(const char *path, struct err *err)
 }
 
 /* "credential worker worker-1" for messages. */
-static const char *describe(const struct supervisor *supervisor, unsigned number, char *text,
-    size_t size)
+static const char *describe(
+    const struct supervisor *supervisor, unsigned number, char *text, size_t size)
 {
 	const struct us_config *config = supervisor->config;
 
 	(void)snprintf(text, size, "credential %s%s%s", credential_name(number),
 	    number < CREDENTIAL_WORKER ? "" : " ",
-	    number < CREDENTIAL_WORKER ?
-		"" :
-		config_text_at(config, config->workers[number - CREDENTIAL_WORKER].name));
+	    number < CREDENTIAL_WORKER
+		? ""
+		: config_text_at(config, config->workers[number - CREDENTIAL_WORKER].name));
 	return text;
 }
 
@@ -79,8 +79,8 @@ static bool configured(const struct supervisor *supervisor, unsigned number)
 /* --- Loaders --------------------------------------------------------------------------------- */
 
 /* In the order that the loader expects: kubeconfig | ca, token, certificate, key. */
-static int open_files(const struct supervisor *supervisor, unsigned number, int *fds,
-    struct err *err)
+static int open_files(
+    const struct supervisor *supervisor, unsigned number, int *fds, struct err *err)
 {
 	const struct config_credential *source = config_credential_of(supervisor->config, number);
 	const config_text texts[] = { source->kubeconfig, source->ca_file, source->token_file,
@@ -90,7 +90,8 @@ static int open_files(const struct supervisor *supervisor, unsigned number, int 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && count < MAX_FILES; i++) {
 		if (texts[i] == 0)
 			continue;
-		fds[count] = credentials_open_file(config_text_at(supervisor->config, texts[i]), err);
+		fds[count] =
+		    credentials_open_file(config_text_at(supervisor->config, texts[i]), err);
 		if (fds[count] < 0) {
 			while (count > 0)
 				close(fds[--count]);
@@ -123,20 +124,20 @@ static bool start_loader(struct supervisor *supervisor, unsigned number)
 	if (count < 0) {
 		log_error("%s: %s", describe(supervisor, number, text, sizeof(text)), err.text);
 	} else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		log_error("%s: %s", describe(supervisor, number, text, sizeof(text)),
-		    strerror(errno));
+		log_error(
+		    "%s: %s", describe(supervisor, number, text, sizeof(text)), strerror(errno));
 	} else {
 		extra[0] = pair[0];
 		credential->role_end = pair[1];
-		started = process_start(process_loader(supervisor, number), extra,
-		    (unsigned)count + 1);
+		started =
+		    process_start(process_loader(supervisor, number), extra, (unsigned)count + 1);
 		close(pair[0]);
 	}
 	for (int i = 1; i <= count; i++)
 		close(extra[i]);
 	if (!started)
-		credential->again_ns = base_clock_boot_ns() +
-		    children_link_delay(&credential->backoff, 0);
+		credential->again_ns =
+		    base_clock_boot_ns() + children_link_delay(&credential->backoff, 0);
 	return started;
 }
 
@@ -160,8 +161,8 @@ int credentials_check_loaded(const struct us_loaded *loaded, struct err *err)
 	return 0;
 }
 
-int credentials_check_pin(const struct us_loaded *pinned, const struct us_loaded *loaded,
-    struct err *err)
+int credentials_check_pin(
+    const struct us_loaded *pinned, const struct us_loaded *loaded, struct err *err)
 {
 	if (strcmp(pinned->host, loaded->host) != 0 || pinned->port != loaded->port)
 		return err_set(err, "now names %s:%u, expected %s:%u as at the start", loaded->host,
@@ -234,8 +235,9 @@ void credentials_on_loader_end(struct process *loader, bool clean)
 	if (clean && credential->delivered)
 		return;
 	credential->delivered = false;
-	credential->again_ns = base_clock_boot_ns() + children_link_delay(&credential->backoff,
-		base_clock_boot_ns() - loader->started_ns);
+	credential->again_ns =
+	    base_clock_boot_ns() +
+	    children_link_delay(&credential->backoff, base_clock_boot_ns() - loader->started_ns);
 }
 
 void credentials_on_role_ready(struct process *role)
@@ -272,8 +274,8 @@ void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
 	}
 	(void)describe(supervisor, (unsigned)ctl->a[0], text, sizeof(text));
 	for (size_t i = 0; i < sizeof(why); i++)
-		why[i] = ctl->blob[i] != '\0' && (unsigned char)ctl->blob[i] < 0x20 ? '?' :
-										     ctl->blob[i];
+		why[i] =
+		    ctl->blob[i] != '\0' && (unsigned char)ctl->blob[i] < 0x20 ? '?' : ctl->blob[i];
 	if (ctl->type == CONTROL_CRED_ACK)
 		log_debug("%s: taken by %s", text, role->name);
 	else
@@ -305,13 +307,13 @@ int64_t credentials_due(struct supervisor *supervisor, int64_t now_ns)
 /* --- At the start ---------------------------------------------------------------------------- */
 
 /* Starts loaders that have not run, a few at a time; counts what still reads and what failed. */
-static void check_some(struct supervisor *supervisor, unsigned *next, unsigned *reading,
-    unsigned *failed)
+static void check_some(
+    struct supervisor *supervisor, unsigned *next, unsigned *reading, unsigned *failed)
 {
 	*reading = 0;
 	for (unsigned c = 0; c < *next; c++)
 		*reading += process_runs(process_loader(supervisor, c)) &&
-		    !supervisor->identities[c].loaded;
+			    !supervisor->identities[c].loaded;
 	for (; *next < CREDENTIAL_LIMIT && *reading < CHECKED_AT_ONCE; ++*next) {
 		if (!configured(supervisor, *next))
 			continue;
@@ -349,7 +351,7 @@ int credentials_check_all(struct supervisor *supervisor)
 	}
 	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
 		failed += configured(supervisor, c) && !supervisor->identities[c].loaded &&
-		    process_loader(supervisor, c)->started_ns != 0;
+			  process_loader(supervisor, c)->started_ns != 0;
 	if (failed > 0) {
 		log_error("%u credential%s cannot be used: nothing was started", failed,
 		    failed == 1 ? "" : "s");
@@ -366,7 +368,7 @@ static bool is_target_of(const struct supervisor *supervisor, unsigned number, e
 	struct role_id holder = role_holding(number, supervisor->config->shard_size);
 
 	return configured(supervisor, number) && holder.role < ROLE_COUNT &&
-	    role_dialer_of(holder.role) == dialer;
+	       role_dialer_of(holder.role) == dialer;
 }
 
 unsigned credentials_count_targets(const struct supervisor *supervisor, enum role dialer)

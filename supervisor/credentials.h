@@ -19,8 +19,8 @@ int credentials_check_all(struct supervisor *supervisor);
 /* The struct behind CONTROL_LOADED: terminated, in its bounds. Pure. 0, or -1 with the reason. */
 int credentials_check_loaded(const struct us_loaded *loaded, struct err *err);
 /* A rotated identity is another identity when it names another host, port or subject (F7). */
-int credentials_check_pin(const struct us_loaded *pinned, const struct us_loaded *loaded,
-    struct err *err);
+int credentials_check_pin(
+    const struct us_loaded *pinned, const struct us_loaded *loaded, struct err *err);
 
 /* Events of the loaders, and of the roles that wait for them. */
 void credentials_on_loaded(struct process *loader, const struct us_loaded *loaded);

@@ -15,7 +15,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-/* Ready descriptors served in one turn: a flood must not keep the deadlines from being looked at. */
+/* Ready descriptors served in one turn: a flood must not keep the deadlines from being looked at.
+ */
 #define EVENTS_PER_TURN 4096
 
 int events_open(struct events *events, struct err *err)
@@ -30,8 +31,8 @@ int events_open(struct events *events, struct err *err)
 	return 0;
 }
 
-int events_add(struct events *events, struct watch *watch, int fd,
-    void (*ready)(void *, uint32_t), void *arg)
+int events_add(
+    struct events *events, struct watch *watch, int fd, void (*ready)(void *, uint32_t), void *arg)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = watch };
 
@@ -42,7 +43,7 @@ int events_add(struct events *events, struct watch *watch, int fd,
 void events_want_write(struct events *events, const struct watch *watch, bool wanted)
 {
 	struct epoll_event event = { .events = EPOLLIN | (wanted ? (uint32_t)EPOLLOUT : 0),
-		.data.ptr = (void *)(uintptr_t)watch };
+		.data.ptr = (void *)watch };
 
 	if (watch->fd >= 0)
 		CHECK(epoll_ctl(events->epoll, EPOLL_CTL_MOD, watch->fd, &event) == 0);

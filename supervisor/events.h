@@ -24,8 +24,8 @@ struct events {
 /* 0, or -1 with the reason. */
 int events_open(struct events *events, struct err *err);
 /* Sets fd, handler and argument and watches for input. */
-int events_add(struct events *events, struct watch *watch, int fd,
-    void (*ready)(void *, uint32_t), void *arg);
+int events_add(
+    struct events *events, struct watch *watch, int fd, void (*ready)(void *, uint32_t), void *arg);
 /* Whether to be called for room to write, too. */
 void events_want_write(struct events *events, const struct watch *watch, bool wanted);
 /* Safe on a watch that is not watched; sets fd to -1 and does not close it. */

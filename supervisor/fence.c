@@ -69,8 +69,8 @@ static int open_page(struct fence_page *page, const char *path, struct err *err)
 		return err_set(err, "%s/" FENCE_FILE ": not a file of root with mode 0644", path);
 	if (flock(page->lock, LOCK_EX | LOCK_NB) != 0)
 		return err_set(err,
-		    errno == EWOULDBLOCK ? "run.directory %s: another understudyd runs on it" :
-					   "%s/" FENCE_FILE ": cannot be locked",
+		    errno == EWOULDBLOCK ? "run.directory %s: another understudyd runs on it"
+					 : "%s/" FENCE_FILE ": cannot be locked",
 		    path);
 	if (st.st_size < FENCE_BYTES && ftruncate(page->lock, FENCE_BYTES) != 0)
 		return err_set(err, "%s/" FENCE_FILE ": %s", path, strerror(errno));
@@ -108,8 +108,8 @@ void fence_page_close(struct fence_page *page)
 
 int fence_page_descriptor(const struct fence_page *page, bool writable)
 {
-	return openat(page->directory, FENCE_FILE,
-	    (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
+	return openat(
+	    page->directory, FENCE_FILE, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
 }
 
 uint64_t fence_page_instance(const struct fence_page *page)
@@ -117,9 +117,9 @@ uint64_t fence_page_instance(const struct fence_page *page)
 	uint64_t boot = __atomic_load_n(&page->words[FENCE_WORD_BOOT], __ATOMIC_ACQUIRE);
 
 	/* C15: an instance of another boot, or another machine, is not proven dead by our lock. */
-	return boot != 0 && boot == fence_boot_id() ?
-	    __atomic_load_n(&page->words[FENCE_WORD_INSTANCE], __ATOMIC_RELAXED) :
-	    0;
+	return boot != 0 && boot == fence_boot_id()
+		   ? __atomic_load_n(&page->words[FENCE_WORD_INSTANCE], __ATOMIC_RELAXED)
+		   : 0;
 }
 
 void fence_page_end_validity(struct fence_page *page)

@@ -13,8 +13,8 @@
 #include "base/err.h"
 
 struct fence_page {
-	int directory;	/* run.directory */
-	int lock;	/* the flocked description; inherited by nobody */
+	int directory; /* run.directory */
+	int lock;      /* the flocked description; inherited by nobody */
 	uint64_t *words;
 };
 

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,9 @@ int init_prepare(rlim_t *files, struct err *err)
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0)
 		return err_set(err, "/dev/null: %s", strerror(errno));
-	close(fd);
+	/* Whatever our parent left open is nobody's business here (pitfall 19). */
+	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0)
+		return err_set(err, "close_range: %s", strerror(errno));
 	reset_signals();
 	(void)umask(022);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
@@ -59,7 +62,8 @@ int init_prepare(rlim_t *files, struct err *err)
 
 int init_open_signals(struct err *err)
 {
-	static const int handled[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	static const int handled[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1,
+		SIGUSR2 };
 	sigset_t set;
 	int fd;
 

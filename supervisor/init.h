@@ -11,8 +11,9 @@
 
 #include "base/err.h"
 
-/* Descriptors 0-2 open, dispositions and mask reset, SIGPIPE ignored, subreaper, not dumpable, room
- * for descriptors. *files: the soft limit that was there before, for the workload. */
+/* Descriptors 0-2 open and no other, dispositions and mask reset, SIGPIPE ignored, subreaper, not
+ * dumpable, room for descriptors. *files: the soft limit that was there before, for the workload.
+ */
 int init_prepare(rlim_t *files, struct err *err);
 /* Blocks the signals that we handle and returns the descriptor that they come in by. */
 int init_open_signals(struct err *err);

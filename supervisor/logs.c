@@ -52,8 +52,8 @@ static bool names_itself(const struct logs *logs)
 	const char *line = logs->line;
 
 	return logs->n > HEAD_BYTES + name && line[4] == '-' && line[10] == 'T' &&
-	    line[23] == 'Z' && line[24] == ' ' && line[30] == ' ' &&
-	    memcmp(line + HEAD_BYTES, logs->name, name) == 0 && line[HEAD_BYTES + name] == ':';
+	       line[23] == 'Z' && line[24] == ' ' && line[30] == ' ' &&
+	       memcmp(line + HEAD_BYTES, logs->name, name) == 0 && line[HEAD_BYTES + name] == ':';
 }
 
 static void put_line(struct logs *logs)
@@ -62,9 +62,9 @@ static void put_line(struct logs *logs)
 	int n;
 
 	escape(logs->line, logs->n);
-	n = names_itself(logs) ?
-	    snprintf(whole, sizeof(whole), "%.*s\n", (int)logs->n, logs->line) :
-	    snprintf(whole, sizeof(whole), "%s says: %.*s\n", logs->name, (int)logs->n, logs->line);
+	n = names_itself(logs) ? snprintf(whole, sizeof(whole), "%.*s\n", (int)logs->n, logs->line)
+			       : snprintf(whole, sizeof(whole), "%s says: %.*s\n", logs->name,
+				     (int)logs->n, logs->line);
 	logs->put(whole, (size_t)n);
 	logs->n = 0;
 }

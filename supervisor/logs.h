@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOGS_LINE_BYTES	      1024
+#define LOGS_LINE_BYTES       1024
 #define LOGS_LINES_PER_SECOND 200
 
 struct logs {

@@ -136,8 +136,8 @@ static int check_ground(struct supervisor *supervisor)
 	code = open_programs(supervisor, config_roles(config));
 	if (code != EXIT_CODE_OK)
 		return code;
-	if (fence_page_open(&supervisor->fence, config_text_at(config, config->run_directory),
-		&err) ||
+	if (fence_page_open(
+		&supervisor->fence, config_text_at(config, config->run_directory), &err) ||
 	    preconditions_check_uids(config->uid_base, PRECONDITIONS_PATIENCE_NS, &err))
 		return fail(&err, EXIT_CODE_FAILED);
 	/* C15: the lock and the empty uids prove that the last writer of the page is dead. */
@@ -159,10 +159,10 @@ static int open_listeners(struct supervisor *supervisor)
  * at a restart either, and shows now. */
 static int shed_capabilities(struct supervisor *supervisor)
 {
-	uint64_t keep = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP |
-	    1ULL << CAP_KILL;
-	const char *step = start_keep_capabilities(keep,
-	    (supervisor->config->allow_missing & SANDBOX_BOUNDING_SET) != 0);
+	uint64_t keep =
+	    1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP | 1ULL << CAP_KILL;
+	const char *step = start_keep_capabilities(
+	    keep, (supervisor->config->allow_missing & SANDBOX_BOUNDING_SET) != 0);
 
 	if (!step)
 		return EXIT_CODE_OK;
@@ -198,7 +198,8 @@ static int start_roles(struct supervisor *supervisor)
 	return EXIT_CODE_OK;
 }
 
-/* Ready is when every process that should run was verified and holds what it should (pitfall 15). */
+/* Ready is when every process that should run was verified and holds what it should (pitfall 15).
+ */
 static void tell_ready(struct supervisor *supervisor)
 {
 	unsigned count = 0;

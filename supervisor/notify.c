@@ -56,7 +56,8 @@ void notify_send(struct notify *notify, const char *format, ...)
 	n = vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	if (n > 0)
-		(void)!send(notify->fd, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1,
+		(void)!send(notify->fd, text,
+		    (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1,
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct notify {
-	int fd; /* -1: nobody wants to know */
+	int fd;              /* -1: nobody wants to know */
 	int64_t watchdog_ns; /* half of WATCHDOG_USEC; 0: none */
 	int64_t watchdog_at_ns;
 };

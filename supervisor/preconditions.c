@@ -17,7 +17,7 @@
 #include "policy/uids.h"
 
 #define OURS_IN_PASSWD "_understudy-"
-#define NOBODY	       65534u
+#define NOBODY         65534u
 
 int preconditions_check_root(struct err *err)
 {
@@ -36,7 +36,8 @@ int preconditions_check_protections(unsigned available, unsigned waived, struct 
 
 		if (!here && !waiver)
 			return err_set(err,
-			    "this machine lacks the protection %s; `allow-missing: [%s]` does without it",
+			    "this machine lacks the protection %s; `allow-missing: [%s]` does "
+			    "without it",
 			    sandbox_protection_name(bit), sandbox_protection_name(bit));
 		if (!here)
 			log_warn("without the protection %s, as allow-missing says",
@@ -86,8 +87,8 @@ int preconditions_check_map(FILE *file, const char *path, uint32_t first, struct
 	    first + ROLE_UID_RANGE - 1, path);
 }
 
-static int check_file(const char *path,
-    int (*check)(FILE *, const char *, uint32_t, struct err *), uint32_t first, struct err *err)
+static int check_file(const char *path, int (*check)(FILE *, const char *, uint32_t, struct err *),
+    uint32_t first, struct err *err)
 {
 	FILE *file = fopen(path, "re");
 	int result;
@@ -132,11 +133,11 @@ static int check_processes(uint32_t first, int64_t patience_ns, struct err *err)
 
 int preconditions_check_uids(uint32_t uid_base, int64_t patience_ns, struct err *err)
 {
-	if (uid_base == 0 || uid_base > UINT32_MAX - ROLE_UID_RANGE ||
-	    in_range(NOBODY, uid_base) || in_range(overflow_uid(), uid_base))
+	if (uid_base == 0 || uid_base > UINT32_MAX - ROLE_UID_RANGE || in_range(NOBODY, uid_base) ||
+	    in_range(overflow_uid(), uid_base))
 		return err_set(err,
-		    "run.uid-base: the range %u to %u holds root, nobody or the overflow id", uid_base,
-		    uid_base + ROLE_UID_RANGE - 1);
+		    "run.uid-base: the range %u to %u holds root, nobody or the overflow id",
+		    uid_base, uid_base + ROLE_UID_RANGE - 1);
 	if (check_file("/proc/self/uid_map", preconditions_check_map, uid_base, err) ||
 	    check_file("/proc/self/gid_map", preconditions_check_map, uid_base, err) ||
 	    check_file("/etc/passwd", preconditions_check_names, uid_base, err) ||

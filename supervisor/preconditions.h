@@ -23,7 +23,8 @@ int preconditions_check_protections(unsigned available, unsigned waived, struct 
  * nobody's in /etc/passwd and /etc/group but ours, no process under one, at the latest after
  * patience_ns. */
 int preconditions_check_uids(uint32_t uid_base, int64_t patience_ns, struct err *err);
-/* Parts of it, for tests. A passwd-like or group-like file: a foreign name with an id of the range. */
+/* Parts of it, for tests. A passwd-like or group-like file: a foreign name with an id of the range.
+ */
 int preconditions_check_names(FILE *file, const char *path, uint32_t first, struct err *err);
 /* A uid_map-like file: all 64 ids mapped by one of its lines. */
 int preconditions_check_map(FILE *file, const char *path, uint32_t first, struct err *err);

@@ -27,8 +27,8 @@
 #include "supervisor/wire.h"
 #include "supervisor/workload.h"
 
-#define DUE_LATEST_NS	  BASE_NS_PER_S
-#define PACKETS_PER_WAKE  64
+#define DUE_LATEST_NS    BASE_NS_PER_S
+#define PACKETS_PER_WAKE 64
 
 /* --- Slots ---------------------------------------------------------------------------------- */
 
@@ -43,11 +43,15 @@ struct process *process_loader(struct supervisor *supervisor, unsigned credentia
 	return &supervisor->slots[ROLE_COUNT + ROLE_MAX_SHARDS + credential];
 }
 
-static void plan_slot(struct supervisor *supervisor, struct process *process, struct role_id id,
-    unsigned credential)
+static void plan_slot(
+    struct supervisor *supervisor, struct process *process, struct role_id id, unsigned credential)
 {
-	*process = (struct process){ .supervisor = supervisor, .id = id, .credential = credential,
-		.control = { .fd = -1 }, .control_watch = { .fd = -1 }, .log_watch = { .fd = -1 } };
+	*process = (struct process){ .supervisor = supervisor,
+		.id = id,
+		.credential = credential,
+		.control = { .fd = -1 },
+		.control_watch = { .fd = -1 },
+		.log_watch = { .fd = -1 } };
 	(void)snprintf(process->name, sizeof(process->name),
 	    id.role == ROLE_REPOINTER ? "%s/%u" : "%s", role_name(id.role), id.shard);
 }
@@ -97,9 +101,9 @@ static void take_packets(struct process *process, int most)
 
 	while (most-- > 0 && !process->killed && process->control.fd >= 0) {
 		more = process->id.role == ROLE_LOADER && process->credential < CREDENTIAL_LIMIT &&
-		    process->supervisor->identities[process->credential].expects_more;
-		got = more ? control_receive_raw(&process->control, &loaded, sizeof(loaded), &err) :
-			     control_receive(&process->control, &ctl, &err);
+		       process->supervisor->identities[process->credential].expects_more;
+		got = more ? control_receive_raw(&process->control, &loaded, sizeof(loaded), &err)
+			   : control_receive(&process->control, &ctl, &err);
 		if (got == CONTROL_PACKET && more)
 			credentials_on_loaded(process, &loaded);
 		else if (got == CONTROL_PACKET)
@@ -138,8 +142,8 @@ static void on_log(void *arg, uint32_t events)
 	close(fd);
 }
 
-void process_send(struct process *process, const struct us_ctl *ctl, const void *more,
-    size_t more_bytes, int fd)
+void process_send(
+    struct process *process, const struct us_ctl *ctl, const void *more, size_t more_bytes, int fd)
 {
 	if (!process_runs(process) || process->killed)
 		return;
@@ -172,10 +176,11 @@ static int open_role_fds(const struct process *process, struct start_plan *plan,
 			return err_set(err, "fence page: %s", strerror(errno));
 	}
 	if (process->id.role == ROLE_PUBLISHER) {
-		ca_file = config_text_at(supervisor->config,
-		    supervisor->config->hubs[supervisor->config->self].ca_file);
-		plan->fds[ROLE_FD_FILES] = *ca_file ? credentials_open_file(ca_file, err) :
-						      open("/dev/null", O_RDONLY | O_CLOEXEC);
+		CHECK(supervisor->config);
+		ca_file = config_text_at(
+		    supervisor->config, supervisor->config->hubs[supervisor->config->self].ca_file);
+		plan->fds[ROLE_FD_FILES] = *ca_file ? credentials_open_file(ca_file, err)
+						    : open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (plan->fds[ROLE_FD_FILES] < 0)
 			return -1;
 	}
@@ -183,8 +188,8 @@ static int open_role_fds(const struct process *process, struct start_plan *plan,
 }
 
 /* The pair, the pipe and the null device; the ends that stay here go into the process. */
-static int open_common_fds(struct process *process, struct start_plan *plan, int *log_end,
-    struct err *err)
+static int open_common_fds(
+    struct process *process, struct start_plan *plan, int *log_end, struct err *err)
 {
 	int pipe_ends[2];
 
@@ -197,8 +202,8 @@ static int open_common_fds(struct process *process, struct start_plan *plan, int
 	plan->fds[1] = plan->fds[2] = pipe_ends[1];
 	if (control_open(&process->control, &plan->fds[ROLE_FD_CONTROL]) != 0)
 		return err_set(err, "control link: %s", strerror(errno));
-	plan->fds[ROLE_FD_CONFIG] = process->supervisor->config ? process->supervisor->config_fd :
-								  plan->fds[0];
+	plan->fds[ROLE_FD_CONFIG] =
+	    process->supervisor->config ? process->supervisor->config_fd : plan->fds[0];
 	return 0;
 }
 
@@ -251,19 +256,20 @@ static void adopt(struct process *process, int log_end)
 	process->logs = malloc(sizeof(*process->logs));
 	CHECK(process->logs);
 	logs_open(process->logs, process->name);
-	CHECK(events_add(events, &process->control_watch, process->control.fd, on_control,
-		  process) == 0);
+	CHECK(events_add(
+		  events, &process->control_watch, process->control.fd, on_control, process) == 0);
 	CHECK(events_add(events, &process->log_watch, log_end, on_log, process) == 0);
 }
 
-static int spawn(struct process *process, const int *extra, unsigned extra_count,
-    struct err *err)
+static int spawn(struct process *process, const int *extra, unsigned extra_count, struct err *err)
 {
 	struct supervisor *supervisor = process->supervisor;
 	const struct us_config *config = supervisor->config;
 	struct arguments arguments;
-	struct start_plan plan = { .id = process->id, .argv = arguments.argv,
-		.program = supervisor->programs[process->id.role], .files = supervisor->files };
+	struct start_plan plan = { .id = process->id,
+		.argv = arguments.argv,
+		.program = supervisor->programs[process->id.role],
+		.files = supervisor->files };
 	int log_end = -1, result = -1;
 
 	make_arguments(process, &arguments);
@@ -405,14 +411,14 @@ void process_on_ended(void *arg, pid_t pid, int status)
 	if (clean && role_row(process->id.role)->restart == ROLE_RESTART_ON_REQUEST)
 		process->wanted = false; /* Drained and done, before the word to stop it came. */
 	/* A loader that refuses its input has said why. */
-	expected = (clean && !process->wanted) ||
-	    (process->id.role == ROLE_LOADER && WIFEXITED(status) &&
-		WEXITSTATUS(status) == PROCESS_LOADER_REFUSES);
+	expected =
+	    (clean && !process->wanted) || (process->id.role == ROLE_LOADER && WIFEXITED(status) &&
+					       WEXITSTATUS(status) == PROCESS_LOADER_REFUSES);
 	process->state = process->wanted ? PROCESS_WAITING : PROCESS_NONE;
 	process->again_ns = now_ns;
 	if (process->wanted)
-		process->again_ns += children_restart_delay(&process->backoff,
-		    now_ns - process->started_ns);
+		process->again_ns +=
+		    children_restart_delay(&process->backoff, now_ns - process->started_ns);
 	log_write(expected ? LOG_DEBUG : LOG_WARN, "%s (pid %d) ended: %s%s", process->name,
 	    (int)pid, init_cause(status, cause, sizeof(cause)),
 	    process->wanted ? "; will be started again" : "");
@@ -429,9 +435,9 @@ static int64_t silence_deadline(const struct process *process)
 	if (loader && process->credential < CREDENTIAL_LIMIT &&
 	    process->supervisor->identities[process->credential].loaded)
 		return INT64_MAX;
-	return (loader || process->state != PROCESS_RUNNING ? process->started_ns :
-							      process->beat_ns) +
-	    PROCESS_SILENCE_NS;
+	return (loader || process->state != PROCESS_RUNNING ? process->started_ns
+							    : process->beat_ns) +
+	       PROCESS_SILENCE_NS;
 }
 
 /* What is due of one process; when the next is. */

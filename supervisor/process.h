@@ -9,9 +9,9 @@
 #include "supervisor/supervisor.h"
 
 /* No HELLO and READY, or no BEAT, for so long: killed. */
-#define PROCESS_SILENCE_NS  10000000000LL
+#define PROCESS_SILENCE_NS 10000000000LL
 /* What a process that hung up its control link still has. */
-#define PROCESS_LINGER_NS   2000000000LL
+#define PROCESS_LINGER_NS 2000000000LL
 
 /* Exit code of a loader whose input is wrong. */
 #define PROCESS_LOADER_REFUSES 2
@@ -25,8 +25,8 @@ void process_plan(struct supervisor *supervisor, const struct us_config *config)
  * loaders; NULL for roles. Failure: logged, and tried again after the back-off; false. */
 bool process_start(struct process *process, const int *extra, unsigned extra_count);
 /* To the process, if it runs. One that does not read is killed. */
-void process_send(struct process *process, const struct us_ctl *ctl, const void *more,
-    size_t more_bytes, int fd);
+void process_send(
+    struct process *process, const struct us_ctl *ctl, const void *more, size_t more_bytes, int fd);
 void process_tell(struct process *process, enum control_type type, uint64_t a0, uint64_t a1);
 /* Asks it to leave; killed at deadline_ns. Not started again. */
 void process_stop(struct process *process, int64_t deadline_ns);

@@ -20,13 +20,13 @@
 #include "supervisor/workload.h"
 
 /* The elector's deadlines are believed up to here. */
-#define STOP_LATEST_NS	   30000000000LL
+#define STOP_LATEST_NS 30000000000LL
 /* A syncer that was killed so recently may still have a request on its way (F8). */
-#define SYNCER_ECHO_NS	   10000000000LL
+#define SYNCER_ECHO_NS 10000000000LL
 
 #define EVERYBODY (ROLE_BIT(ROLE_COUNT) - 1 - ROLE_BIT(ROLE_SUPERVISOR))
-#define LINKED	  (ROLE_KUBE | ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR))
-#define ELECTOR	  ROLE_BIT(ROLE_ELECTOR)
+#define LINKED    (ROLE_KUBE | ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR))
+#define ELECTOR   ROLE_BIT(ROLE_ELECTOR)
 #define IN(state) (1u << PROCESS_##state)
 #define VERIFIED  (IN(RUNNING) | IN(LEAVING))
 
@@ -62,28 +62,32 @@ static const char *name_protections(unsigned bits, char *text, size_t size)
 }
 
 /* F15: what the kernel says, not what the process says; and its own word where the kernel says
- * nothing. */
-static int verify_process(const struct process *process, unsigned in_force, struct err *err)
+ * nothing. *ended: it said READY and is no more; its reaping is near. */
+static int verify_process(
+    const struct process *process, unsigned in_force, bool *ended, struct err *err)
 {
 	const struct supervisor *supervisor = process->supervisor;
-	unsigned waived = supervisor->config ? supervisor->config->allow_missing :
-					       SANDBOX_REQUIRED & ~supervisor->available;
+	unsigned waived = supervisor->config ? supervisor->config->allow_missing
+					     : SANDBOX_REQUIRED & ~supervisor->available;
 	unsigned missing = SANDBOX_REQUIRED & ~in_force & ~waived;
-	struct verify_expected expected = { .id = process->id, .waived = waived,
-		.parent = (uint32_t)getpid(), .filters = (uint32_t)supervisor->own_filters };
+	struct verify_expected expected = { .id = process->id,
+		.waived = waived,
+		.parent = (uint32_t)getpid(),
+		.filters = (uint32_t)supervisor->own_filters };
 	struct verify_facts facts;
 	char names[160];
 
 	if (missing && process->id.role != ROLE_RUNNER)
-		return err_set(err, "not in force: %s",
-		    name_protections(missing, names, sizeof(names)));
+		return err_set(
+		    err, "not in force: %s", name_protections(missing, names, sizeof(names)));
 	if (process->id.role != ROLE_RUNNER)
-		expected.uid = role_uid(process->id, supervisor->config ?
-						supervisor->config->uid_base :
-						SUPERVISOR_DEFAULT_UID_BASE);
+		expected.uid =
+		    role_uid(process->id, supervisor->config ? supervisor->config->uid_base
+							     : SUPERVISOR_DEFAULT_UID_BASE);
 	if (verify_read(process->pid, &facts, err))
 		return -1;
-	return verify_judge(&expected, &facts, err);
+	*ended = facts.ended;
+	return facts.ended ? 0 : verify_judge(&expected, &facts, err);
 }
 
 /* No link and no credential before this (design 1). */
@@ -91,11 +95,14 @@ static void on_ready(struct process *process, const struct us_ctl *ctl)
 {
 	struct supervisor *supervisor = process->supervisor;
 	struct err err;
+	bool ended = false;
 
-	if (verify_process(process, (unsigned)ctl->a[0], &err)) {
+	if (verify_process(process, (unsigned)ctl->a[0], &ended, &err)) {
 		process_kill(process, "the check of its process failed: %s", err.text);
 		return;
 	}
+	if (ended)
+		return;
 	process->state = PROCESS_RUNNING;
 	process->beat_ns = base_clock_boot_ns();
 	log_debug("%s (pid %d) is locked down and verified", process->name, (int)process->pid);
@@ -134,8 +141,7 @@ static void on_link_cut(struct process *process, const struct us_ctl *ctl)
 {
 	struct role_id peer = { (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
 
-	if (ctl->a[0] >= ROLE_COUNT || ctl->a[1] >= ROLE_MAX_SHARDS ||
-	    !wire_between(process, peer))
+	if (ctl->a[0] >= ROLE_COUNT || ctl->a[1] >= ROLE_MAX_SHARDS || !wire_between(process, peer))
 		process_kill(process, "it lost a link that it cannot have");
 	else
 		wire_cut(process, peer, base_clock_boot_ns());
@@ -164,8 +170,8 @@ static void on_accuse(struct process *process, const struct us_ctl *ctl)
 	    role_row(peer.role)->trust, now_ns)) {
 	case CHILDREN_CUT: break;
 	case CHILDREN_KILL_ACCUSED:
-		process_kill(accused, "%s, which outranks it, had a bad message from it",
-		    process->name);
+		process_kill(
+		    accused, "%s, which outranks it, had a bad message from it", process->name);
 		break;
 	case CHILDREN_RESTART_ACCUSER:
 		process_kill(process, "it accused others %d times", CHILDREN_CUTS_KEPT);
@@ -186,8 +192,7 @@ static void on_start_syncer(struct process *process, const struct us_ctl *ctl)
 	struct process *syncer = syncer_of(supervisor);
 
 	(void)ctl;
-	if (supervisor->stop_asked ||
-	    !(config_roles(supervisor->config) & ROLE_BIT(ROLE_SYNCER)))
+	if (supervisor->stop_asked || !(config_roles(supervisor->config) & ROLE_BIT(ROLE_SYNCER)))
 		return;
 	supervisor->syncer_asked = false;
 	syncer->wanted = true;
@@ -228,7 +233,7 @@ static void on_stop_syncer(struct process *process, const struct us_ctl *ctl)
 	process_stop(syncer, 0);
 	/* F8: one that was killed a moment ago may still have a request under way. */
 	tell_syncer_gone(supervisor, supervisor->syncer_clean || supervisor->syncer_ended_ns == 0 ||
-		now_ns - supervisor->syncer_ended_ns > SYNCER_ECHO_NS);
+					 now_ns - supervisor->syncer_ended_ns > SYNCER_ECHO_NS);
 }
 
 static void on_run(struct process *process, const struct us_ctl *ctl)
@@ -291,7 +296,7 @@ static const struct request_row rows[] = {
 bool requests_permitted(uint16_t type, enum role role, enum process_state state)
 {
 	return type < sizeof(rows) / sizeof(rows[0]) && rows[type].act &&
-	    (rows[type].roles & ROLE_BIT(role)) && (rows[type].states & 1u << state);
+	       (rows[type].roles & ROLE_BIT(role)) && (rows[type].states & 1u << state);
 }
 
 void requests_take(struct process *process, const struct us_ctl *ctl)

@@ -36,15 +36,15 @@ int start_open_program(enum role role, struct err *err)
 	self[n > 0 ? n : 0] = '\0';
 	slash = strrchr(self, '/');
 	if (!slash)
-		return err_set(err, "cannot tell where understudyd itself lies: %s",
-		    strerror(errno));
+		return err_set(
+		    err, "cannot tell where understudyd itself lies: %s", strerror(errno));
 	*slash = '\0';
 	(void)snprintf(path, sizeof(path), "%s/%s",
 	    strcmp(self, PACKAGED_IN) == 0 ? PACKAGED_TO : self, program);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, "%s: %s (the program of role %s)", path, strerror(errno),
-		    role_name(role));
+		return err_set(
+		    err, "%s: %s (the program of role %s)", path, strerror(errno), role_name(role));
 	return fd;
 }
 
@@ -160,7 +160,7 @@ int start_process(const struct start_plan *plan, pid_t *pid, struct err *err)
 	if (*pid == 0)
 		run_child(plan);
 	if (*pid < 0)
-		return err_set(err, "cannot start %s: fork: %s", role_name(plan->id.role),
-		    strerror(errno));
+		return err_set(
+		    err, "cannot start %s: fork: %s", role_name(plan->id.role), strerror(errno));
 	return 0;
 }

@@ -21,8 +21,8 @@ struct start_plan {
 	struct role_id id;
 	uid_t uid;
 	unsigned waived; /* SANDBOX_* that may be missing */
-	int program;	 /* opened binary */
-	rlim_t files;	 /* soft RLIMIT_NOFILE, for the workload; a role lowers its own */
+	int program;     /* opened binary */
+	rlim_t files;    /* soft RLIMIT_NOFILE, for the workload; a role lowers its own */
 	const char *const *argv;
 	int fds[START_MAX_FDS];
 };

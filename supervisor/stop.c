@@ -43,7 +43,7 @@ static void forbid_starts(struct supervisor *supervisor)
 static bool runner_is_gone(struct supervisor *supervisor, int64_t now_ns)
 {
 	return !process_runs(slot(supervisor, ROLE_RUNNER)) &&
-	    !workload_uid_ending(supervisor, now_ns);
+	       !workload_uid_ending(supervisor, now_ns);
 }
 
 static void stop_others(struct supervisor *supervisor, int64_t deadline_ns)
@@ -115,7 +115,7 @@ static bool finished(struct supervisor *supervisor, int64_t now_ns)
 bool stop_due(struct supervisor *supervisor, int64_t now_ns, int64_t *next_ns)
 {
 	while (supervisor->stop_stage != STOP_DONE &&
-	    (finished(supervisor, now_ns) || now_ns >= supervisor->stop_until_ns))
+	       (finished(supervisor, now_ns) || now_ns >= supervisor->stop_until_ns))
 		enter(supervisor, supervisor->stop_stage + 1, now_ns);
 	*next_ns = supervisor->stop_until_ns;
 	if (supervisor->ending_uid && supervisor->ending_at_ns < *next_ns)

@@ -38,12 +38,12 @@
 enum exit_code { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_CONFIG = 2 };
 
 enum process_state {
-	PROCESS_NONE,	 /* not running, not due */
+	PROCESS_NONE,    /* not running, not due */
 	PROCESS_WAITING, /* to be started at again_ns */
 	PROCESS_STARTED, /* runs; has not said HELLO */
 	PROCESS_GREETED, /* of our build; not yet READY */
 	PROCESS_RUNNING, /* locked down and verified: may have links and credentials */
-	PROCESS_LEAVING	 /* told to leave, or hung up, or killed; dead at kill_ns */
+	PROCESS_LEAVING  /* told to leave, or hung up, or killed; dead at kill_ns */
 };
 
 /* A slot for one process of one role (and shard; loaders: one per credential). */
@@ -77,8 +77,9 @@ struct wire {
 /* What is known of one identity: never a secret. */
 struct identity {
 	bool pinned_once, loaded, delivered;
-	bool expects_more;	 /* CONTROL_LOADED came, the struct behind it not yet */
-	struct us_loaded pinned; /* host, port, subject of the first load: fixed from then on (F7) */
+	bool expects_more; /* CONTROL_LOADED came, the struct behind it not yet */
+	struct us_loaded
+	    pinned; /* host, port, subject of the first load: fixed from then on (F7) */
 	uint64_t generation;
 	int role_end; /* one-shot link: the holder's end, until it is handed over; -1 */
 	int64_t again_ns;
@@ -92,13 +93,13 @@ struct supervisor {
 	struct events events;
 	struct watch signals;
 	struct notify notify;
-	rlim_t files;	 /* soft limit that we were started with */
-	int own_filters; /* seccomp filters on ourselves */
+	rlim_t files;       /* soft limit that we were started with */
+	int own_filters;    /* seccomp filters on ourselves */
 	unsigned available; /* SANDBOX_* of this machine */
 	int programs[ROLE_COUNT];
 
 	struct us_config *config; /* NULL until it is loaded and checked */
-	int config_fd;		  /* sealed memfd */
+	int config_fd;            /* sealed memfd */
 	struct fence_page fence;
 	int listeners[2]; /* by enum control_listener */
 
@@ -113,7 +114,7 @@ struct supervisor {
 	bool run_wanted; /* the elector's last word to the runner */
 	uint64_t run_term, run_valid_until_ns;
 	bool seen_running, seen_empty; /* the runner's last word to the elector */
-	bool ending_uid; /* the runner died: we end the workload's uid ourselves */
+	bool ending_uid;               /* the runner died: we end the workload's uid ourselves */
 	int64_t ending_at_ns;
 	uint64_t predecessor; /* instance of the last elector, dead; 0: none */
 

@@ -85,6 +85,11 @@ int verify_parse_status(const char *text, struct verify_facts *facts, struct err
 			return err_set(err, "status has no line %s", cap_names[i]);
 		facts->caps[i] = strtoull(at, NULL, 16);
 	}
+	at = find_line(text, "State");
+	if (!at)
+		return err_set(err, "status has no line State");
+	at += strspn(at, " \t");
+	facts->ended = *at == 'Z' || *at == 'X';
 	facts->has_groups = has_groups(text, &missing);
 	return missing ? err_set(err, "status has no line Groups") : 0;
 }
@@ -158,7 +163,8 @@ int verify_read(pid_t pid, struct verify_facts *facts, struct err *err)
 	*facts = (struct verify_facts){ 0 };
 	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* The directory itself belongs to the process's uid whatever it is; a file in it does not. */
+	/* The directory itself belongs to the process's uid whatever it is; a file in it does not.
+	 */
 	if (dir < 0 || fstatat(dir, "status", &st, 0) != 0) {
 		(void)err_set(err, "%s: %s", path, strerror(errno));
 		goto out;
@@ -167,7 +173,9 @@ int verify_read(pid_t pid, struct verify_facts *facts, struct err *err)
 	if (!read_file(dir, "status", text, sizeof(text)))
 		(void)err_set(err, "%s/status: %s", path, strerror(errno));
 	else if (verify_parse_status(text, facts, err) == 0) {
-		if (!read_file(dir, "limits", text, sizeof(text)))
+		if (facts->ended)
+			result = 0;
+		else if (!read_file(dir, "limits", text, sizeof(text)))
 			(void)err_set(err, "%s/limits: %s", path, strerror(errno));
 		else if (!count_fds(dir, facts))
 			(void)err_set(err, "%s/fd: %s", path, strerror(errno));
@@ -189,8 +197,8 @@ int verify_own_filters(void)
 
 /* --- Judging -------------------------------------------------------------------------------- */
 
-static int judge_identity(const struct verify_expected *expected,
-    const struct verify_facts *facts, struct err *err)
+static int judge_identity(
+    const struct verify_expected *expected, const struct verify_facts *facts, struct err *err)
 {
 	for (int i = 0; i < 4; i++)
 		if (facts->uids[i] != expected->uid || facts->gids[i] != expected->uid)
@@ -207,8 +215,8 @@ static int judge_identity(const struct verify_expected *expected,
 	return 0;
 }
 
-static int judge_capabilities(const struct verify_expected *expected,
-    const struct verify_facts *facts, struct err *err)
+static int judge_capabilities(
+    const struct verify_expected *expected, const struct verify_facts *facts, struct err *err)
 {
 	bool runner = expected->id.role == ROLE_RUNNER;
 	uint64_t three = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL;
@@ -225,8 +233,8 @@ static int judge_capabilities(const struct verify_expected *expected,
 }
 
 /* The runner has filter 1 only: its workload inherits it (F5). */
-static int judge_confinement(const struct verify_expected *expected,
-    const struct verify_facts *facts, struct err *err)
+static int judge_confinement(
+    const struct verify_expected *expected, const struct verify_facts *facts, struct err *err)
 {
 	uint32_t filters = expected->filters + (expected->id.role == ROLE_RUNNER ? 1 : 2);
 
@@ -240,8 +248,8 @@ static int judge_confinement(const struct verify_expected *expected,
 	return 0;
 }
 
-static int judge_limits(const struct verify_expected *expected, const struct verify_facts *facts,
-    struct err *err)
+static int judge_limits(
+    const struct verify_expected *expected, const struct verify_facts *facts, struct err *err)
 {
 	const struct role_row *row = role_row(expected->id.role);
 	uint32_t fds = ROLE_FD_FILES + 6 + VERIFY_OWN_FDS;
@@ -266,8 +274,8 @@ static int judge_limits(const struct verify_expected *expected, const struct ver
 	return 0;
 }
 
-int verify_judge(const struct verify_expected *expected, const struct verify_facts *facts,
-    struct err *err)
+int verify_judge(
+    const struct verify_expected *expected, const struct verify_facts *facts, struct err *err)
 {
 	if (judge_identity(expected, facts, err) || judge_capabilities(expected, facts, err) ||
 	    judge_confinement(expected, facts, err) || judge_limits(expected, facts, err))

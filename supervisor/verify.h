@@ -18,13 +18,14 @@
 #define VERIFY_OWN_FDS 24
 
 struct verify_facts {
+	bool ended; /* a zombie: it has nothing left that could be judged */
 	uint32_t uids[4], gids[4];
 	uint32_t owner; /* of its files in /proc: 0 when it is not dumpable */
 	bool has_groups;
 	uint64_t caps[5]; /* inheritable, permitted, effective, bounding, ambient */
 	uint32_t no_new_privs, seccomp, filters, threads, tracer, parent;
 	uint64_t core, processes, files, data_bytes; /* soft limits; UINT64_MAX: unlimited */
-	bool limits_fixed;			      /* soft equals hard in all four */
+	bool limits_fixed;                           /* soft equals hard in all four */
 	uint32_t fd_count;
 	bool has_first_fds; /* 0 to 3 are open */
 };
@@ -41,8 +42,8 @@ struct verify_expected {
 int verify_parse_status(const char *text, struct verify_facts *facts, struct err *err);
 int verify_parse_limits(const char *text, struct verify_facts *facts, struct err *err);
 /* Pure. 0, or -1 with the first deviation. */
-int verify_judge(const struct verify_expected *expected, const struct verify_facts *facts,
-    struct err *err);
+int verify_judge(
+    const struct verify_expected *expected, const struct verify_facts *facts, struct err *err);
 /* Reads /proc/PID. 0, or -1 with what could not be read. */
 int verify_read(pid_t pid, struct verify_facts *facts, struct err *err);
 /* Seccomp filters on the calling process; -1 when the kernel does not tell. */

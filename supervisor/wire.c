@@ -22,8 +22,8 @@
 #include "base/log.h"
 #include "supervisor/process.h"
 
-#define STATUS_SOCKET	 "status.sock"
-#define LISTEN_BACKLOG	 64
+#define STATUS_SOCKET  "status.sock"
+#define LISTEN_BACKLOG 64
 /* Asked for each link: the most that a user may have; a burst of status texts fits. */
 #define LINK_BUFFER_BYTES (1 << 20)
 
@@ -37,7 +37,7 @@ static bool planned(const struct process *process)
 static bool linked(const struct process *a, const struct process *b)
 {
 	return planned(a) && planned(b) &&
-	    (role_row(a->id.role)->links & ROLE_BIT(b->id.role)) != 0;
+	       (role_row(a->id.role)->links & ROLE_BIT(b->id.role)) != 0;
 }
 
 void wire_plan(struct supervisor *supervisor)
@@ -145,8 +145,8 @@ void wire_cut(struct process *process, struct role_id peer, int64_t now_ns)
 /* --- Listeners ------------------------------------------------------------------------------ */
 
 /* A literal address, so that nothing is resolved here. */
-static int make_address(const char *text, uint16_t port, struct sockaddr_storage *address,
-    socklen_t *bytes)
+static int make_address(
+    const char *text, uint16_t port, struct sockaddr_storage *address, socklen_t *bytes)
 {
 	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
 	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };

@@ -63,8 +63,8 @@ void workload_on_runner_ready(struct process *runner)
 	struct supervisor *supervisor = runner->supervisor;
 
 	if (supervisor->run_wanted)
-		process_tell(runner, CONTROL_START, supervisor->run_term,
-		    supervisor->run_valid_until_ns);
+		process_tell(
+		    runner, CONTROL_START, supervisor->run_term, supervisor->run_valid_until_ns);
 }
 
 void workload_on_runner_end(struct supervisor *supervisor)
@@ -93,7 +93,8 @@ bool workload_uid_ending(struct supervisor *supervisor, int64_t now_ns)
 	if (uids_find(uid, uid, &found) == 0 && found.pid == 0) {
 		supervisor->ending_uid = false;
 		if (!supervisor->seen_empty)
-			log_info("the runner's workload is ended: no process of uid %u is left", uid);
+			log_info(
+			    "the runner's workload is ended: no process of uid %u is left", uid);
 		tell_elector(supervisor, false, true);
 	}
 	supervisor->ending_at_ns = now_ns + ROUND_NS;

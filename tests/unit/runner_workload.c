@@ -30,8 +30,12 @@ static int lead(void **state)
 {
 	(void)state;
 	workload = (struct workload){ .grace_ns = GRACE };
-	facts = (struct workload_facts){ .wanted = true, .wanted_term = 7, .leading = true,
-		.page_term = 7, .page_until_ns = 10 * S, .empty = true };
+	facts = (struct workload_facts){ .wanted = true,
+		.wanted_term = 7,
+		.leading = true,
+		.page_term = 7,
+		.page_until_ns = 10 * S,
+		.empty = true };
 	return 0;
 }
 

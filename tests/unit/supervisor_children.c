@@ -59,7 +59,7 @@ static void accusations_kill_downwards_only(void **state)
 
 			for (int i = 0; i < 1000; i++)
 				assert_int_equal(children_judge(&accuser, high, low, i * MS) ==
-					CHILDREN_KILL_ACCUSED,
+						     CHILDREN_KILL_ACCUSED,
 				    high > low);
 		}
 	}

@@ -42,7 +42,7 @@ static struct us_ctl packet(uint64_t seq)
 
 static enum control_got receive(void)
 {
-	struct us_ctl ctl;
+	struct us_ctl ctl = { 0 };
 
 	err.text[0] = '\0';
 	return control_receive(&control, &ctl, &err);
@@ -56,8 +56,10 @@ static void put(const void *bytes, size_t n)
 static void put_with_fds(const void *bytes, size_t n, unsigned count)
 {
 	char room[CMSG_SPACE(8 * sizeof(int))] = { 0 };
-	struct iovec vector = { (void *)(uintptr_t)bytes, n };
-	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = room,
+	struct iovec vector = { (void *)bytes, n };
+	struct msghdr header = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = room,
 		.msg_controllen = CMSG_LEN(count * sizeof(int)) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&header);
 	int fds[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -160,7 +162,7 @@ static void refuses_what_is_no_control_struct(void **state)
 
 static void raw_packets_have_their_size(void **state)
 {
-	struct us_loaded loaded = { .magic = CONTROL_MAGIC }, got;
+	struct us_loaded loaded = { .magic = CONTROL_MAGIC }, got = { 0 };
 
 	(void)state;
 	put(&loaded, sizeof(loaded));
@@ -174,7 +176,9 @@ static void take_sent(uint64_t seq, const char *more, bool with_fd)
 	char room[CMSG_SPACE(sizeof(int))], text[64] = { 0 };
 	struct us_ctl ctl;
 	struct iovec vectors[] = { { &ctl, sizeof(ctl) }, { text, sizeof(text) } };
-	struct msghdr header = { .msg_iov = vectors, .msg_iovlen = 2, .msg_control = room,
+	struct msghdr header = { .msg_iov = vectors,
+		.msg_iovlen = 2,
+		.msg_control = room,
 		.msg_controllen = sizeof(room) };
 	struct cmsghdr *c;
 	int fd;

@@ -113,7 +113,9 @@ static void refuses_files_that_others_may_write(void **state)
 
 static struct us_loaded loaded(void)
 {
-	return (struct us_loaded){ .magic = CONTROL_MAGIC, .port = 6443, .host = "hub-a.example.com",
+	return (struct us_loaded){ .magic = CONTROL_MAGIC,
+		.port = 6443,
+		.host = "hub-a.example.com",
 		.subject = "system:serviceaccount:n:understudy-elector" };
 }
 

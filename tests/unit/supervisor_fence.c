@@ -57,7 +57,7 @@ static void lead(uint64_t *words, uint64_t instance)
 static void a_dead_electors_validity_ends(void **state)
 {
 	struct fence_page page;
-	struct fence reader;
+	struct fence reader = { 0 };
 
 	(void)state;
 	assert_int_equal(fence_page_open(&page, directory, &err), 0);
@@ -76,7 +76,7 @@ static void the_file_is_kept(void **state)
 {
 	struct fence_page page;
 	struct stat before, after;
-	struct fence reader;
+	struct fence reader = { 0 };
 
 	(void)state;
 	assert_int_equal(fence_page_open(&page, directory, &err), 0);

@@ -62,8 +62,8 @@ static void another_name_is_not_believed(void **state)
 	(void)state;
 	assert_string_equal(relay("monitor", HEAD "elector: promoted\n"),
 	    "monitor says: " HEAD "elector: promoted\n");
-	assert_string_equal(relay("monitor", HEAD "monitors: x\n"),
-	    "monitor says: " HEAD "monitors: x\n");
+	assert_string_equal(
+	    relay("monitor", HEAD "monitors: x\n"), "monitor says: " HEAD "monitors: x\n");
 	assert_string_equal(relay("monitor", "raw\n"), "monitor says: raw\n");
 	assert_string_equal(relay("monitor", "cut off"), "monitor says: cut off\n");
 }
@@ -72,8 +72,13 @@ static void control_bytes_are_escaped(void **state)
 {
 	(void)state;
 	assert_string_equal(relay("loader", "a\x1b[2Jb\rc\x7f\n"), "loader says: a?[2Jb?c?\n");
-	assert_string_equal(relay("loader", "\xc2\x9b" "31m\n"), "loader says: ??31m\n");
-	assert_string_equal(relay("loader", "Stra\xc3\x9f" "e\n"), "loader says: Stra\xc3\x9f" "e\n");
+	assert_string_equal(relay("loader", "\xc2\x9b"
+					    "31m\n"),
+	    "loader says: ??31m\n");
+	assert_string_equal(relay("loader", "Stra\xc3\x9f"
+					    "e\n"),
+	    "loader says: Stra\xc3\x9f"
+	    "e\n");
 	assert_string_equal(relay("loader", "bad \xff\n"), "loader says: bad ?\n");
 }
 

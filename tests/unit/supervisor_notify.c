@@ -93,7 +93,8 @@ static void feeds_the_watchdog_at_half_its_time(void **state)
 static void without_a_manager_nothing_happens(void **state)
 {
 	static const char *const names[] = { "", "relative", "/no/such/socket",
-		"/a/path/that/is/much/too/long/for/the/address/of/a/unix/domain/socket/as/it/has/one/"
+		"/a/path/that/is/much/too/long/for/the/address/of/a/unix/domain/socket/as/it/has/"
+		"one/"
 		"hundred/and/eight/bytes/only" };
 
 	(void)state;

@@ -12,8 +12,7 @@
 
 #include "supervisor/options.h"
 
-#define PARSE(options, ...)                                                                        \
-	parse(options, (char *[]){ "understudyd", __VA_ARGS__, NULL })
+#define PARSE(options, ...) parse(options, (char *[]){ "understudyd", __VA_ARGS__, NULL })
 
 static struct err err;
 

@@ -20,10 +20,10 @@
 
 static struct err err;
 
-static int check(int (*function)(FILE *, const char *, uint32_t, struct err *), const char *text,
-    uint32_t first)
+static int check(
+    int (*function)(FILE *, const char *, uint32_t, struct err *), const char *text, uint32_t first)
 {
-	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	FILE *file = fmemopen((void *)text, strlen(text), "r");
 	int result;
 
 	assert_non_null(file);
@@ -67,14 +67,14 @@ static void a_missing_protection_is_refused_by_name(void **state)
 {
 	(void)state;
 	assert_int_equal(preconditions_check_protections(SANDBOX_ALL, 0, &err), 0);
-	assert_int_equal(preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS, 0, &err),
-	    -1);
+	assert_int_equal(
+	    preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS, 0, &err), -1);
 	assert_non_null(strstr(err.text, "landlock-fs"));
-	assert_int_equal(preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS,
-			     SANDBOX_MLOCK, &err),
+	assert_int_equal(preconditions_check_protections(
+			     SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS, SANDBOX_MLOCK, &err),
 	    -1);
-	assert_int_equal(preconditions_check_protections(SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS,
-			     SANDBOX_LANDLOCK_FS, &err),
+	assert_int_equal(preconditions_check_protections(
+			     SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS, SANDBOX_LANDLOCK_FS, &err),
 	    0);
 	assert_int_equal(preconditions_check_protections(SANDBOX_REQUIRED, 0, &err), 0);
 	assert_int_equal(preconditions_check_protections(SANDBOX_ALL, SANDBOX_REQUIRED, &err), 0);

@@ -37,8 +37,9 @@ static uint64_t role_sent;
 
 static void role_tell(enum control_type type, uint64_t a0, uint64_t a1)
 {
-	struct us_ctl ctl = { .magic = CONTROL_MAGIC, .type = (uint16_t)type, .seq = ++role_sent,
-		.a = { a0, a1 } };
+	struct us_ctl ctl = {
+		.magic = CONTROL_MAGIC, .type = (uint16_t)type, .seq = ++role_sent, .a = { a0, a1 }
+	};
 
 	if (send(3, &ctl, sizeof(ctl), MSG_NOSIGNAL) != sizeof(ctl))
 		_exit(1);
@@ -61,8 +62,10 @@ static void role_enter(struct role_id id, enum order order)
 static void role_send(const void *bytes, size_t n, bool with_fd)
 {
 	char room[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec vector = { (void *)(uintptr_t)bytes, n };
-	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = room,
+	struct iovec vector = { (void *)bytes, n };
+	struct msghdr header = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = room,
 		.msg_controllen = sizeof(room) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&header);
 	int fd = 0;
@@ -170,8 +173,8 @@ static void await_state(struct process *process, enum process_state state)
 	}
 }
 
-static void order(struct process *process, enum order what, uint64_t argument, const void *bytes,
-    size_t n)
+static void order(
+    struct process *process, enum order what, uint64_t argument, const void *bytes, size_t n)
 {
 	struct us_ctl ctl = { .type = CONTROL_TARGET, .a = { what, argument } };
 

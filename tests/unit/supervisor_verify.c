@@ -55,8 +55,8 @@ static const char *mutate(const char *text, const char *from, const char *to)
 	const char *at = strstr(text, from);
 
 	assert_non_null(at);
-	(void)snprintf(mutant, sizeof(mutant), "%.*s%s%s", (int)(at - text), text, to,
-	    at + strlen(from));
+	(void)snprintf(
+	    mutant, sizeof(mutant), "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
 	return mutant;
 }
 
@@ -102,9 +102,9 @@ static void each_mutant_of_status_is_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(mutants) / sizeof(mutants[0]); i++)
-		assert_int_equal(judge(&observer,
-				     mutate(status_text, mutants[i].from, mutants[i].to),
-				     limits_text),
+		assert_int_equal(
+		    judge(&observer, mutate(status_text, mutants[i].from, mutants[i].to),
+			limits_text),
 		    -1);
 }
 
@@ -113,7 +113,7 @@ static void each_missing_line_is_found(void **state)
 {
 	static const char *const lines[] = { "Uid:", "Gid:", "Groups:", "PPid:", "TracerPid:",
 		"Threads:", "CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:", "NoNewPrivs:",
-		"Seccomp:", "Seccomp_filters:" };
+		"Seccomp:", "Seccomp_filters:", "State:" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -127,21 +127,21 @@ static void each_missing_line_is_found(void **state)
 static void each_mutant_of_limits_is_found(void **state)
 {
 	(void)state;
-	assert_int_equal(judge(&observer, status_text,
-			     mutate(limits_text, "processes             0 ",
-				 "processes             9 ")),
+	assert_int_equal(
+	    judge(&observer, status_text,
+		mutate(limits_text, "processes             0 ", "processes             9 ")),
 	    -1);
-	assert_int_equal(judge(&observer, status_text,
-			     mutate(limits_text, "core file size        0 ",
-				 "core file size        1 ")),
+	assert_int_equal(
+	    judge(&observer, status_text,
+		mutate(limits_text, "core file size        0 ", "core file size        1 ")),
 	    -1);
-	assert_int_equal(judge(&observer, status_text,
-			     mutate(limits_text, "64                   64 ",
-				 "64                   99 ")),
+	assert_int_equal(
+	    judge(&observer, status_text,
+		mutate(limits_text, "64                   64 ", "64                   99 ")),
 	    -1);
-	assert_int_equal(judge(&observer, status_text,
-			     mutate(limits_text, "64                   64 ",
-				 "65                   65 ")),
+	assert_int_equal(
+	    judge(&observer, status_text,
+		mutate(limits_text, "64                   64 ", "65                   65 ")),
 	    -1);
 	assert_int_equal(judge(&observer, status_text,
 			     mutate(limits_text, "134217728            134217728",
@@ -202,7 +202,7 @@ _Noreturn static void live(enum omission omission, int ready)
 			fine = fine && dup(0) >= 0;
 	if (omission == GROUPS)
 		fine = setgroups(2, groups) == 0 && setresgid(20003, 20003, 20003) == 0 &&
-		    setresuid(20003, 20003, 20003) == 0;
+		       setresuid(20003, 20003, 20003) == 0;
 	else
 		fine = fine && sandbox_before_exec(id, 20003, 0) == NULL;
 	if (omission != AFTER_EXEC)

@@ -83,11 +83,12 @@ static void wires_are_those_of_the_table(void **state)
 	wire_plan(&supervisor);
 	assert_true(supervisor.wire_count > 0);
 	for (unsigned i = 0; i < supervisor.wire_count; i++) {
-		const struct process *a = supervisor.wires[i].ends[0], *b = supervisor.wires[i].ends[1];
+		const struct process *a = supervisor.wires[i].ends[0],
+				     *b = supervisor.wires[i].ends[1];
 
 		assert_true(role_row(a->id.role)->links & ROLE_BIT(b->id.role));
-		assert_ptr_equal(wire_between(supervisor.wires[i].ends[0], b->id),
-		    &supervisor.wires[i]);
+		assert_ptr_equal(
+		    wire_between(supervisor.wires[i].ends[0], b->id), &supervisor.wires[i]);
 		repointer_ends += a->id.role == ROLE_REPOINTER;
 		repointer_ends += b->id.role == ROLE_REPOINTER;
 	}
@@ -109,7 +110,7 @@ static void nothing_is_linked_before_it_is_verified(void **state)
 
 static void listeners_have_mode_and_group(void **state)
 {
-	struct sockaddr_in address;
+	struct sockaddr_in address = { 0 };
 	socklen_t bytes = sizeof(address);
 	char path[96];
 	struct stat st;
@@ -139,7 +140,7 @@ static void listeners_have_mode_and_group(void **state)
 
 static void a_used_port_is_refused_by_name(void **state)
 {
-	struct sockaddr_in address;
+	struct sockaddr_in address = { 0 };
 	socklen_t bytes = sizeof(address);
 	char number[16];
 
