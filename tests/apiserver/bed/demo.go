@@ -80,30 +80,42 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// disturber kills a role process of either hub now and then; or hub-b's understudyd, which it then
-// starts again, as systemd would.
+// disturber kills, with SIGKILL and at random moments, each kind of role process on either hub, in
+// an order drawn anew each time round; or hub-b's understudyd, which it then starts again, as
+// systemd would.
 func disturber(supervisor bool, seed uint64) func(context.Context, *pair.Pair) {
 	random := rand.New(rand.NewPCG(seed, 0))
+	var turns []string
 	return func(ctx context.Context, p *pair.Pair) {
-		for kube.Pause(ctx, time.Duration(300+random.IntN(2200))*time.Millisecond) {
-			hub := p.Hubs[random.IntN(2)]
+		for kube.Pause(ctx, time.Duration(200+random.IntN(800))*time.Millisecond) {
 			if supervisor {
-				p.Hubs[1].Kill()
-				if err := p.Hubs[1].Start(); err != nil {
-					fmt.Fprintln(os.Stderr, "disturb:", err)
+				p.Hubs[1].Restart()
+				kube.Pause(ctx, 3*time.Second)
+				continue
+			}
+			if len(turns) == 0 {
+				turns = victims(random)
+			}
+			hub, name := p.Hubs[turns[0][0]-'0'], turns[0][1:]
+			turns = turns[1:]
+			for _, role := range hub.Roles() {
+				if role.Name == name && syscall.Kill(role.Pid, syscall.SIGKILL) == nil {
+					fmt.Printf("# SIGKILL %s of %s (pid %d)\n", name, hub.Name, role.Pid)
+					break
 				}
-				kube.Pause(ctx, 4*time.Second)
-				continue
 			}
-			roles := hub.Roles()
-			if len(roles) == 0 {
-				continue
-			}
-			victim := roles[random.IntN(len(roles))]
-			fmt.Printf("# SIGKILL %s of %s (pid %d)\n", victim.Name, hub.Name, victim.Pid)
-			syscall.Kill(victim.Pid, syscall.SIGKILL)
 		}
 	}
+}
+
+// victims are all pairs of a hub's index and a program, in a random order.
+func victims(random *rand.Rand) []string {
+	var all []string
+	for _, name := range []string{"runner", "elector", "observer", "syncer", "publisher", "repointer", "monitor", "dialer", "dialer"} {
+		all = append(all, "0"+name, "1"+name)
+	}
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
 }
 
 func lookAround(p *pair.Pair, bed *cluster.Bed) {

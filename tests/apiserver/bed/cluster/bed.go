@@ -202,6 +202,11 @@ func (b *Bed) Cluster(name string) (*Cluster, error) {
 // Down ends everything of the bed in a folder and removes it, but for the logs if they are to be
 // kept. A folder without a bed is fine. Waits for an Up that is under way.
 func Down(dir string, keepLogs bool) error {
+	return downIf(dir, keepLogs, func() bool { return true })
+}
+
+// downIf is Down if it is still wanted once nobody else changes the folder.
+func downIf(dir string, keepLogs bool, wanted func() bool) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -214,6 +219,9 @@ func Down(dir string, keepLogs bool) error {
 		return err
 	}
 	defer unlock()
+	if !wanted() {
+		return nil
+	}
 	b, err := Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		b = &Bed{Dir: dir}

@@ -47,12 +47,21 @@ func Guard(dir string, pid int, start uint64) error {
 	if err != nil {
 		return err
 	}
-	for owner.alive() {
+	mineStill := func() bool {
 		now, err := os.Stat(b.file())
-		if err != nil || !os.SameFile(mine, now) {
+		return err == nil && same(mine, now)
+	}
+	for owner.alive() {
+		if !mineStill() {
 			return nil
 		}
 		kube.Pause(context.Background(), guardPeriod)
 	}
-	return Down(dir, true)
+	return downIf(dir, true, mineStill)
+}
+
+// same says whether a file is still the one that was there before. The inode alone does not tell:
+// a new file may get the number of one that was just removed.
+func same(before, now os.FileInfo) bool {
+	return os.SameFile(before, now) && before.ModTime().Equal(now.ModTime())
 }

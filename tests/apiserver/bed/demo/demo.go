@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -91,7 +92,7 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 		told, s.timeline.out = measured, io.Discard
 	}
 	for i, step := range told {
-		if i == 3 && o.Disturb != nil {
+		if i == 1 && o.Disturb != nil {
 			disturbed, stop := context.WithCancel(ctx)
 			defer stop()
 			go o.Disturb(disturbed, p)
@@ -152,12 +153,45 @@ func (s *story) activate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.a.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace})
+	var n int
+	err = s.write(ctx, func() (err error) {
+		n, err = s.a.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("sample objects: %w", err)
 	}
 	s.fact("hub-a", "%d objects of a KubeSlice project created", n)
 	return nil
+}
+
+// write does what a client of a hub does. While processes are killed at random the fence may be
+// closed for a moment, and whoever is refused tries again; an undisturbed Active refuses nobody.
+func (s *story) write(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := do()
+		if err == nil || s.Disturb == nil || !strings.Contains(err.Error(), "UNDERSTUDY_FENCE") ||
+			!kube.Pause(ctx, 100*time.Millisecond) {
+			return err
+		}
+	}
+}
+
+// create and merge are writes of one object.
+func (s *story) create(ctx context.Context, h *pair.Hub, collection string, o kube.Object) error {
+	return s.write(ctx, func() error {
+		_, err := h.Admin.Create(ctx, collection, o)
+		return err
+	})
+}
+
+func (s *story) merge(ctx context.Context, h *pair.Hub, path string, patch kube.Object) error {
+	return s.write(ctx, func() error {
+		_, err := h.Admin.Merge(ctx, path, patch)
+		return err
+	})
 }
 
 // workload waits until the hub's command runs under the uid that is the workload's.
@@ -245,7 +279,7 @@ func (s *story) mirror(ctx context.Context) error {
 	collection := kube.SliceConfigs.Path(pair.Project, "")
 	done := watch(ctx, s.a.Admin, collection, false, reconciled("blue", "hub-a"))
 	follows := watch(ctx, s.b.Admin, collection, false, reconciled("blue", "hub-a"))
-	if _, err := s.a.Admin.Create(ctx, collection, slice("blue")); err != nil {
+	if err := s.create(ctx, s.a, collection, slice("blue")); err != nil {
 		return err
 	}
 	got, err := await(ctx, done, patience)
@@ -277,7 +311,7 @@ func (s *story) measureLag(ctx context.Context, collection string) error {
 			return o.Name() == "blue" && o.Text("metadata", "annotations", "demo/change") == value
 		})
 		sent := time.Now()
-		if _, err := s.a.Admin.Merge(ctx, kube.SliceConfigs.Path(pair.Project, "blue"), kube.Object{
+		if err := s.merge(ctx, s.a, kube.SliceConfigs.Path(pair.Project, "blue"), kube.Object{
 			"metadata": map[string]any{"annotations": map[string]any{"demo/change": value}},
 		}); err != nil {
 			return err
@@ -299,7 +333,7 @@ func (s *story) follow(ctx context.Context, collection string) error {
 	changed := watch(ctx, s.b.Admin, collection, false, func(o kube.Object) bool {
 		return o.Name() == "blue" && o.Int("spec", "maxClusters") == 8
 	})
-	if _, err := s.a.Admin.Merge(ctx, kube.SliceConfigs.Path(pair.Project, "blue"),
+	if err := s.merge(ctx, s.a, kube.SliceConfigs.Path(pair.Project, "blue"),
 		kube.Object{"spec": map[string]any{"maxClusters": 8}}); err != nil {
 		return err
 	}
@@ -308,7 +342,7 @@ func (s *story) follow(ctx context.Context, collection string) error {
 		return fmt.Errorf("the changed spec on hub-b: %w", err)
 	}
 	s.factAt(got.At, "hub-b", "a changed spec followed")
-	if _, err := s.a.Admin.Create(ctx, collection, slice("short")); err != nil {
+	if err := s.create(ctx, s.a, collection, slice("short")); err != nil {
 		return err
 	}
 	came := watch(ctx, s.b.Admin, collection, false, named("short"))
@@ -316,7 +350,9 @@ func (s *story) follow(ctx context.Context, collection string) error {
 		return fmt.Errorf("slice short on hub-b: %w", err)
 	}
 	gone := watch(ctx, s.b.Admin, collection, true, named("short"))
-	if err := s.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, "short")); err != nil {
+	if err := s.write(ctx, func() error {
+		return s.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, "short"))
+	}); err != nil {
 		return err
 	}
 	if got, err = await(ctx, gone, patience); err != nil {

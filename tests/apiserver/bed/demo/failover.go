@@ -51,13 +51,13 @@ func (s *story) failOver(ctx context.Context) error {
 		return fmt.Errorf("hub-b opens its fence: %w", err)
 	}
 	s.result.Promotion = at.Sub(claim.At)
-	s.factAt(at, "hub-b", "ACTIVE: fence page open, term %d", opened)
 	got, err := await(ctx, told, patience)
 	if err != nil {
 		return fmt.Errorf("ClusterController on worker-1 names hub-b: %w", err)
 	}
 	s.result.Repointing = got.At.Sub(claim.At)
 	s.factAt(got.At, "worker-1", "ClusterController/active names hub-b with term %d", got.Object.Int("spec", "term"))
+	s.factAt(at, "hub-b", "ACTIVE: fence page open, term %d", opened)
 	if got.Object.Int("spec", "term") != int64(opened) {
 		return fmt.Errorf("the worker was told term %d, the page says %d", got.Object.Int("spec", "term"), opened)
 	}
@@ -83,7 +83,7 @@ func (s *story) work(ctx context.Context) error {
 	}
 	s.factAt(got.At, "hub-b", "slice blue, made on hub-a, is reconciled here now")
 	fresh := watch(ctx, s.b.Admin, collection, false, reconciled("green-2", "hub-b"))
-	if _, err := s.b.Admin.Create(ctx, collection, slice("green-2")); err != nil {
+	if err := s.create(ctx, s.b, collection, slice("green-2")); err != nil {
 		return fmt.Errorf("a new slice on hub-b: %w", err)
 	}
 	if got, err = await(ctx, fresh, patience); err != nil {

@@ -74,6 +74,17 @@ func (h *Hub) Kill() {
 	}
 }
 
+// Restart kills a running understudyd and starts it again.
+func (h *Hub) Restart() {
+	if h.daemon == nil {
+		return
+	}
+	h.Kill()
+	if err := h.Start(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", h.Name, err)
+	}
+}
+
 // Daemon is the running understudyd, nil before Start.
 func (h *Hub) Daemon() *Process { return h.daemon }
 
