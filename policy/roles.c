@@ -102,10 +102,10 @@ static const struct role_row rows[ROLE_COUNT] = {
 		.fence = ROLE_FENCE_WRITE,
 		.restart = ROLE_RESTART_ALWAYS,
 		.syscalls = SYSCALLS_BASE | SYSCALLS_CURL,
-		.nofile = 64,
+		.nofile = 96,
 		.data_mib = 128,
 		.reason = "writes the fence page through a map made before the lock; ftruncate is "
-			  "not in its filter (F19)",
+			  "not in its filter (F19); reads the requests of admin.sock (F1)",
 	},
 	[ROLE_SYNCER] = {
 		.name = "syncer",

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "policy/sandbox.h"
+#include "supervisor/admin.h"
 #include "supervisor/configuration.h"
 #include "supervisor/credentials.h"
 #include "supervisor/init.h"
@@ -150,7 +151,9 @@ static int open_listeners(struct supervisor *supervisor)
 {
 	struct err err;
 
-	if (supervisor->options.check_only || wire_open_listeners(supervisor, &err) == 0)
+	if (supervisor->options.check_only)
+		return EXIT_CODE_OK;
+	if (wire_open_listeners(supervisor, &err) == 0 && admin_open(supervisor, &err) == 0)
 		return EXIT_CODE_OK;
 	return fail(&err, EXIT_CODE_FAILED);
 }

@@ -8,6 +8,7 @@
  *   process.c       one process from start to end              children.c  restart policy, pure
  *   control.c       control links             requests.c       what a process may ask for
  *   wire.c          links and listeners       fence.c          the page
+ *   admin.c         admin.sock to elector
  *   workload.c      elector <-> runner        logs.c, notify.c lines; service manager
  *   stop.c          the ordered end
  * One thread; everything is owned by struct supervisor, which lives as long as the process.
@@ -86,6 +87,13 @@ struct identity {
 	struct children_backoff backoff;
 };
 
+/* admin.sock, and the tokens of its rate. */
+struct admin {
+	struct watch watch;
+	unsigned spent;
+	int64_t earned_ns;
+};
+
 #define SUPERVISOR_SLOTS (ROLE_COUNT + ROLE_MAX_SHARDS + CREDENTIAL_LIMIT)
 
 struct supervisor {
@@ -102,6 +110,7 @@ struct supervisor {
 	int config_fd;            /* sealed memfd */
 	struct fence_page fence;
 	int listeners[2]; /* by enum control_listener */
+	struct admin admin;
 
 	struct process slots[SUPERVISOR_SLOTS];
 	struct identity identities[CREDENTIAL_LIMIT];

@@ -22,7 +22,6 @@
 #include "base/log.h"
 #include "supervisor/process.h"
 
-#define STATUS_SOCKET  "status.sock"
 #define LISTEN_BACKLOG 64
 /* Asked for each link: the most that a user may have; a burst of status texts fits. */
 #define LINK_BUFFER_BYTES (1 << 20)
@@ -204,9 +203,9 @@ int wire_group(const char *name, const char *path, gid_t *gid)
 
 /* Owner and mode are right from the first moment on: the effective gid while it is bound gives the
  * file its group without CAP_CHOWN, the umask its mode (sandbox-rules 8). */
-static int bind_as(int fd, const struct sockaddr_un *address, gid_t gid)
+static int bind_as(int fd, const struct sockaddr_un *address, gid_t gid, mode_t forbidden)
 {
-	mode_t mask = umask(0117);
+	mode_t mask = umask(forbidden);
 	int result = -1, error;
 
 	if (setegid(gid) == 0)
@@ -220,26 +219,28 @@ static int bind_as(int fd, const struct sockaddr_un *address, gid_t gid)
 
 /* The lock on the fence page says that no other supervisor lives here: a socket that lies there
  * is a dead one's. */
-static int open_status(const struct supervisor *supervisor, struct err *err)
+int wire_open_socket(struct supervisor *supervisor, const char *name, config_text group,
+    mode_t without_group, struct err *err)
 {
 	const struct us_config *config = supervisor->config;
 	const char *directory = config_text_at(config, config->run_directory);
-	const char *group = config_text_at(config, config->status_group);
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct stat st;
 	gid_t gid;
 	int fd, n;
 
-	n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/" STATUS_SOCKET, directory);
+	n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory, name);
 	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
 		return err_set(err, "run.directory %s: too long for a socket in it", directory);
-	if (wire_group(group, "/etc/group", &gid))
-		return err_set(err, "run.status-group: no group \"%s\" in /etc/group", group);
-	if (fstatat(supervisor->fence.directory, STATUS_SOCKET, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (wire_group(config_text_at(config, group), "/etc/group", &gid))
+		return err_set(err, "%s: no group \"%s\" in /etc/group", name,
+		    config_text_at(config, group));
+	if (fstatat(supervisor->fence.directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISSOCK(st.st_mode))
-		(void)unlinkat(supervisor->fence.directory, STATUS_SOCKET, 0);
+		(void)unlinkat(supervisor->fence.directory, name, 0);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && bind_as(fd, &address, gid) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
+	if (fd >= 0 && bind_as(fd, &address, gid, group ? 0117 : without_group) == 0 &&
+	    listen(fd, LISTEN_BACKLOG) == 0)
 		return fd;
 	(void)err_set(err, "%s: %s", address.sun_path, strerror(errno));
 	if (fd >= 0)
@@ -256,7 +257,8 @@ int wire_open_listeners(struct supervisor *supervisor, struct err *err)
 	listeners[CONTROL_LISTENER_HTTP] = open_http(supervisor->config, err);
 	if (listeners[CONTROL_LISTENER_HTTP] < 0)
 		return -1;
-	listeners[CONTROL_LISTENER_STATUS] = open_status(supervisor, err);
+	listeners[CONTROL_LISTENER_STATUS] = 
+	    wire_open_socket(supervisor, "status.sock", supervisor->config->status_group, 0117, err);
 	return listeners[CONTROL_LISTENER_STATUS] < 0 ? -1 : 0;
 }
 

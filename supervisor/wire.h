@@ -20,6 +20,10 @@ struct wire *wire_between(struct process *process, struct role_id peer);
 
 /* Binds listen.http and run.directory/status.sock. 0, or -1 with the reason. */
 int wire_open_listeners(struct supervisor *supervisor, struct err *err);
+/* Binds a socket of that name in run.directory: root:group 0660, without a group (0) by the mask
+ * given. A descriptor, or -1 with the reason. */
+int wire_open_socket(struct supervisor *supervisor, const char *name, config_text group,
+    mode_t without_group, struct err *err);
 /* Hands the listeners to a verified monitor. */
 void wire_grant_listeners(struct process *monitor);
 /* The gid of a group of /etc/group, without NSS; 0 for "". -1 when there is none. */
