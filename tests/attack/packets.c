@@ -154,10 +154,12 @@ static int send_empty(enum role self, enum role peer)
 
 static int send_unknown(enum role self, enum role peer)
 {
+	static const uint8_t packet[] = { 0x92, 0xcc, 0xff, 0x80 }; /* [255, {}] */
+
 	(void)self;
 	(void)peer;
-	memcpy(bytes, "\x92\xcc\xff\x80", 4); /* [255, {}] */
-	return send_bytes(4);
+	memcpy(bytes, packet, sizeof(packet));
+	return send_bytes(sizeof(packet));
 }
 
 static int send_cut(enum role self, enum role peer)
