@@ -138,7 +138,10 @@ func (s *story) activate(ctx context.Context) error {
 	if err := s.a.Start(); err != nil {
 		return err
 	}
-	at, term, err := page(ctx, s.a.FencePage(), true, patience)
+	at, term, err := page(ctx, s.a, true, patience)
+	if fault := s.a.Fault(); fault != nil {
+		return fault
+	}
 	if err != nil {
 		return err
 	}
@@ -218,8 +221,11 @@ func (s *story) standBy(ctx context.Context) error {
 	var copies int
 	at, err := until(ctx, patience, 20*time.Millisecond, func() bool {
 		copies = s.copies(ctx)
-		return copies > 0 && s.b.Armed(ctx)
+		return copies > 0 && s.b.Armed(ctx) || s.Disturb == nil && s.b.Fault() != nil
 	})
+	if fault := s.b.Fault(); fault != nil && s.Disturb == nil {
+		return fault
+	}
 	if err != nil {
 		return fmt.Errorf("armed and complete: %w", err)
 	}

@@ -28,7 +28,7 @@ func (s *story) failOver(ctx context.Context) error {
 	s.fact("hub-a", "KILLED: its API server, etcd and understudyd, all with SIGKILL")
 	closed := make(chan time.Time, 1)
 	go func() {
-		if at, _, err := page(ctx, s.a.FencePage(), false, patience); err == nil {
+		if at, _, err := page(ctx, s.a, false, patience); err == nil {
 			closed <- at
 		}
 	}()
@@ -46,7 +46,7 @@ func (s *story) failOver(ctx context.Context) error {
 	}
 	annotations := claim.Object.Get("metadata", "annotations")
 	s.factAt(claim.At, "hub-b", "silence is proven; promotion: claims its own Lease with term %v", term(annotations))
-	at, opened, err := page(ctx, s.b.FencePage(), true, patience)
+	at, opened, err := page(ctx, s.b, true, patience)
 	if err != nil {
 		return fmt.Errorf("hub-b opens its fence: %w", err)
 	}

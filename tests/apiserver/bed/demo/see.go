@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
 	"understudy.test/fence"
 )
 
@@ -88,8 +89,9 @@ func await(ctx context.Context, seen <-chan sight, patience time.Duration) (sigh
 	}
 }
 
-// page waits until a hub's fence page says that it leads, or that it does not.
-func page(ctx context.Context, path string, leads bool, patience time.Duration) (time.Time, uint64, error) {
+// page waits until a hub's fence page says that it leads, or that it does not. Nobody opens the page
+// of a hub whose understudyd has ended.
+func page(ctx context.Context, h *pair.Hub, leads bool, patience time.Duration) (time.Time, uint64, error) {
 	var opened *fence.Page
 	var term uint64
 	defer func() {
@@ -99,13 +101,13 @@ func page(ctx context.Context, path string, leads bool, patience time.Duration) 
 	}()
 	at, err := until(ctx, patience, time.Millisecond, func() bool {
 		if opened == nil {
-			opened, _ = fence.Open(path)
+			opened, _ = fence.Open(h.FencePage())
 		}
 		var ok bool
 		if opened != nil {
 			term, ok = opened.Term()
 		}
-		return ok == leads
+		return ok == leads || leads && h.Fault() != nil
 	})
 	return at, term, err
 }

@@ -85,6 +85,16 @@ func (h *Hub) Restart() {
 	}
 }
 
+// Fault says why the hub's understudyd is not there, with the end of its log; nil when it runs.
+func (h *Hub) Fault() error {
+	if h.daemon != nil && !h.daemon.Ended() {
+		return nil
+	}
+	text, _ := os.ReadFile(h.Log())
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return fmt.Errorf("understudyd of %s ended: %s", h.Name, lines[len(lines)-1])
+}
+
 // Daemon is the running understudyd, nil before Start.
 func (h *Hub) Daemon() *Process { return h.daemon }
 
@@ -141,7 +151,7 @@ func (h *Hub) Orphans() int {
 			continue
 		}
 		uid, err := strconv.Atoi(field(status, "Uid:"))
-		if err == nil && uid >= h.UIDBase() && uid < h.UIDBase()+64 && field(status, "State:") != "Z" {
+		if err == nil && uid >= h.UIDBase() && uid < h.UIDBase()+uidRange && field(status, "State:") != "Z" {
 			n++
 		}
 	}

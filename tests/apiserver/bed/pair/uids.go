@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,7 +11,8 @@ import (
 const uidRange = 100
 
 // freeUIDs is the first uid of two ranges that nobody runs under: another pair may be up, from a
-// demo that was kept, and understudyd refuses to share its uids.
+// demo that was kept, and understudyd refuses to share its uids. It looks from a random place on,
+// so that two pairs that start at the same moment seldom choose alike.
 func freeUIDs() int {
 	const first, last = 20000, 25800
 	used := map[int]bool{}
@@ -24,7 +26,7 @@ func freeUIDs() int {
 			used[uid/uidRange] = true
 		}
 	}
-	base := first
+	base := first + 2*uidRange*rand.IntN(15)
 	for base < last && (used[base/uidRange] || used[base/uidRange+1]) {
 		base += 2 * uidRange
 	}
