@@ -16,7 +16,7 @@
 
 #define OVERFLOW_UID 65534
 /* The elector gives each client 2 s, so that it never holds many more than these. */
-#define TOKENS	 16
+#define TOKENS   16
 #define TOKEN_NS (BASE_NS_PER_S / 4)
 
 bool admin_take_token(struct admin *admin, int64_t now_ns)
@@ -86,7 +86,8 @@ int admin_open(struct supervisor *supervisor, struct err *err)
 	fd = wire_open_socket(supervisor, "admin.sock", config->admin_group, 0177, err);
 	if (fd < 0)
 		return -1;
-	if (events_add(&supervisor->events, &supervisor->admin.watch, fd, on_ready, supervisor) == 0)
+	if (events_add(&supervisor->events, &supervisor->admin.watch, fd, on_ready, supervisor) ==
+	    0)
 		return 0;
 	(void)err_set(err, "admin.sock: %s", strerror(errno));
 	close(fd);

@@ -233,8 +233,8 @@ int wire_open_socket(struct supervisor *supervisor, const char *name, config_tex
 	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
 		return err_set(err, "run.directory %s: too long for a socket in it", directory);
 	if (wire_group(config_text_at(config, group), "/etc/group", &gid))
-		return err_set(err, "%s: no group \"%s\" in /etc/group", name,
-		    config_text_at(config, group));
+		return err_set(
+		    err, "%s: no group \"%s\" in /etc/group", name, config_text_at(config, group));
 	if (fstatat(supervisor->fence.directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISSOCK(st.st_mode))
 		(void)unlinkat(supervisor->fence.directory, name, 0);
@@ -257,8 +257,8 @@ int wire_open_listeners(struct supervisor *supervisor, struct err *err)
 	listeners[CONTROL_LISTENER_HTTP] = open_http(supervisor->config, err);
 	if (listeners[CONTROL_LISTENER_HTTP] < 0)
 		return -1;
-	listeners[CONTROL_LISTENER_STATUS] = 
-	    wire_open_socket(supervisor, "status.sock", supervisor->config->status_group, 0117, err);
+	listeners[CONTROL_LISTENER_STATUS] = wire_open_socket(
+	    supervisor, "status.sock", supervisor->config->status_group, 0117, err);
 	return listeners[CONTROL_LISTENER_STATUS] < 0 ? -1 : 0;
 }
 

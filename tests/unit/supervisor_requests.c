@@ -1,14 +1,22 @@
 /*
  * Goal: the matrix of who may say what to root, in which state, cell by cell against a second
- * writing of it (sandbox-rules 4). Method: pure calls over every type, role and state.
+ * writing of it (sandbox-rules 4); the syncer starts and ends at the elector's word, and the
+ * elector hears whether it ended cleanly (F8, F20). Method: pure calls over every type, role and
+ * state; slots of a supervisor with no processes behind them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "supervisor/process.h"
 #include "supervisor/requests.h"
 
 static bool is_verified(enum process_state state)
@@ -59,10 +67,157 @@ static void every_cell_of_the_matrix(void **state)
 	assert_true(allowed > 0);
 }
 
+/* --- The syncer ------------------------------------------------------------------------------ */
+
+static struct supervisor supervisor;
+static struct us_config config;
+static struct process *elector, *syncer;
+static int elector_end, syncer_end;
+
+/* A verified elector; the syncer is there but does not run. */
+static int open_supervisor(void **state)
+{
+	(void)state;
+	memset(&supervisor, 0, sizeof(supervisor));
+	config.mode = CONFIG_STANDBY;
+	config.hub_count = 2;
+	config.shard_size = 8;
+	supervisor.config = &config;
+	process_plan(&supervisor, &config);
+	elector = process_of(&supervisor, (struct role_id){ ROLE_ELECTOR, 0 });
+	syncer = process_of(&supervisor, (struct role_id){ ROLE_SYNCER, 0 });
+	elector->pid = getpid();
+	elector->state = PROCESS_RUNNING;
+	syncer_end = -1;
+	return control_open(&elector->control, &elector_end);
+}
+
+static int close_supervisor(void **state)
+{
+	(void)state;
+	control_close(&elector->control);
+	control_close(&syncer->control);
+	close(elector_end);
+	if (syncer_end >= 0)
+		close(syncer_end);
+	return 0;
+}
+
+static void run_syncer(void)
+{
+	syncer->pid = getpid();
+	syncer->state = PROCESS_RUNNING;
+	assert_int_equal(control_open(&syncer->control, &syncer_end), 0);
+}
+
+static void ask(enum control_type type, uint64_t a0)
+{
+	struct us_ctl ctl = { .type = (uint16_t)type, .a = { a0 } };
+
+	requests_take(elector, &ctl);
+}
+
+static void hears(int end, unsigned type, uint64_t a0)
+{
+	struct us_ctl ctl = { 0 };
+
+	assert_int_equal(recv(end, &ctl, sizeof(ctl), MSG_DONTWAIT), sizeof(ctl));
+	assert_int_equal(ctl.type, type);
+	assert_int_equal(ctl.a[0], a0);
+}
+
+static void hears_nothing(int end)
+{
+	struct us_ctl ctl = { 0 };
+
+	assert_int_equal(recv(end, &ctl, sizeof(ctl), MSG_DONTWAIT), -1);
+}
+
+static void the_syncer_runs_on_request_only(void **state)
+{
+	(void)state;
+	assert_false(syncer->wanted);
+	assert_int_equal(syncer->state, PROCESS_NONE);
+	ask(CONTROL_START_SYNCER, 0);
+	assert_true(syncer->wanted);
+	assert_int_equal(syncer->state, PROCESS_WAITING);
+	ask(CONTROL_START_SYNCER, 0); /* A thousand times is once. */
+	assert_int_equal(syncer->state, PROCESS_WAITING);
+	ask(CONTROL_STOP_SYNCER, 0);
+	assert_false(syncer->wanted);
+	assert_int_equal(syncer->state, PROCESS_NONE);
+	hears(elector_end, CONTROL_SYNCER_GONE, 1);
+}
+
+static void its_end_is_told_when_it_is_one(void **state)
+{
+	int64_t now_ns = base_clock_boot_ns();
+	uint64_t deadline_ns = (uint64_t)(now_ns + 2 * BASE_NS_PER_S);
+
+	(void)state;
+	run_syncer();
+	ask(CONTROL_STOP_SYNCER, deadline_ns);
+	hears(syncer_end, CONTROL_STOP, deadline_ns);
+	assert_int_equal(syncer->kill_ns, deadline_ns);
+	hears_nothing(elector_end);
+	syncer->pid = 0;
+	requests_on_syncer_end(&supervisor, false, now_ns);
+	hears(elector_end, CONTROL_SYNCER_GONE, 0);
+	requests_on_syncer_end(&supervisor, true, now_ns); /* Not asked: not told. */
+	hears_nothing(elector_end);
+}
+
+/* F8: one that was killed a moment ago may still have a request under way. */
+static void a_recent_crash_is_not_called_clean(void **state)
+{
+	int64_t now_ns = base_clock_boot_ns();
+
+	(void)state;
+	requests_on_syncer_end(&supervisor, false, now_ns);
+	ask(CONTROL_STOP_SYNCER, 0);
+	hears(elector_end, CONTROL_SYNCER_GONE, 0);
+	requests_on_syncer_end(&supervisor, false, now_ns - 60 * BASE_NS_PER_S);
+	ask(CONTROL_STOP_SYNCER, 0);
+	hears(elector_end, CONTROL_SYNCER_GONE, 1);
+	requests_on_syncer_end(&supervisor, true, now_ns);
+	ask(CONTROL_STOP_SYNCER, 0);
+	hears(elector_end, CONTROL_SYNCER_GONE, 1);
+}
+
+static void absurd_deadlines_are_bounded(void **state)
+{
+	int64_t now_ns = base_clock_boot_ns();
+
+	(void)state;
+	run_syncer();
+	ask(CONTROL_STOP_SYNCER, UINT64_MAX);
+	assert_true(syncer->kill_ns <= now_ns + BASE_NS_PER_S);
+	ask(CONTROL_STOP_SYNCER, INT64_MAX);
+	assert_true(syncer->kill_ns <= now_ns + 31 * BASE_NS_PER_S);
+	ask(CONTROL_STOP_SYNCER, 0);
+	assert_true(syncer->kill_ns >= now_ns);
+}
+
+static void nothing_starts_while_we_stop(void **state)
+{
+	(void)state;
+	supervisor.stop_asked = true;
+	ask(CONTROL_START_SYNCER, 0);
+	assert_false(syncer->wanted);
+	assert_int_equal(syncer->state, PROCESS_NONE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_supervisor, close_supervisor)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_cell_of_the_matrix),
+		TEST(the_syncer_runs_on_request_only),
+		TEST(its_end_is_told_when_it_is_one),
+		TEST(a_recent_crash_is_not_called_clean),
+		TEST(absurd_deadlines_are_bounded),
+		TEST(nothing_starts_while_we_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

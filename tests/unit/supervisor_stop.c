@@ -1,0 +1,148 @@
+/*
+ * Goal: a stop goes elector, workload, runner, others, each stage bounded, and starts nothing again
+ * (pitfall 8). Method: slots of a supervisor with real control pairs, processes that "end" when the
+ * test says so, made-up times.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "supervisor/process.h"
+#include "supervisor/stop.h"
+
+#define S BASE_NS_PER_S
+
+static struct supervisor supervisor;
+static struct us_config config;
+static struct process *elector, *runner, *monitor, *syncer;
+static int elector_end, runner_end, monitor_end;
+static int64_t next_ns;
+
+static int open_slot(struct process *process, int *end)
+{
+	process->pid = getpid();
+	process->state = PROCESS_RUNNING;
+	return control_open(&process->control, end);
+}
+
+static struct process *slot(enum role role)
+{
+	return process_of(&supervisor, (struct role_id){ (uint8_t)role, 0 });
+}
+
+static int open_supervisor(void **state)
+{
+	(void)state;
+	memset(&supervisor, 0, sizeof(supervisor));
+	config.mode = CONFIG_STANDBY;
+	config.hub_count = 2;
+	config.shard_size = 8;
+	config.argument_count = 1;
+	config.stop_grace_ms = 3000;
+	supervisor.config = &config;
+	supervisor.notify.fd = -1;
+	supervisor.stop_asked = true;
+	process_plan(&supervisor, &config);
+	elector = slot(ROLE_ELECTOR);
+	runner = slot(ROLE_RUNNER);
+	monitor = slot(ROLE_MONITOR);
+	syncer = slot(ROLE_SYNCER);
+	syncer->state = PROCESS_WAITING;
+	return open_slot(elector, &elector_end) || open_slot(runner, &runner_end) ||
+	       open_slot(monitor, &monitor_end);
+}
+
+static int close_supervisor(void **state)
+{
+	(void)state;
+	control_close(&elector->control);
+	control_close(&runner->control);
+	control_close(&monitor->control);
+	close(elector_end);
+	close(runner_end);
+	close(monitor_end);
+	return 0;
+}
+
+static unsigned heard(int end)
+{
+	struct us_ctl ctl = { 0 };
+	ssize_t n = recv(end, &ctl, sizeof(ctl), MSG_DONTWAIT);
+
+	return n == sizeof(ctl) ? ctl.type : 0;
+}
+
+static bool stop(int64_t now_ns)
+{
+	return stop_due(&supervisor, now_ns, &next_ns);
+}
+
+static void elector_then_workload_then_runner_then_others(void **state)
+{
+	(void)state;
+	assert_false(stop(0));
+	assert_int_equal(heard(elector_end), CONTROL_STOP);
+	assert_int_equal(heard(runner_end), 0);
+	assert_int_equal(heard(monitor_end), 0);
+	assert_int_equal(syncer->state, PROCESS_NONE);
+	assert_false(elector->wanted || monitor->wanted || runner->wanted);
+	assert_false(stop(S));
+	assert_int_equal(heard(monitor_end), 0);
+	elector->pid = 0;
+	assert_false(stop(2 * S));
+	assert_int_equal(heard(runner_end), CONTROL_STOP);
+	assert_int_equal(heard(monitor_end), 0);
+	assert_true(runner->control.fd >= 0);
+	supervisor.seen_empty = true;
+	assert_false(stop(3 * S));
+	assert_int_equal(runner->control.fd, -1); /* Hung up: it leaves. */
+	assert_int_equal(heard(monitor_end), 0);
+	runner->pid = 0;
+	assert_false(stop(4 * S));
+	assert_int_equal(heard(monitor_end), CONTROL_STOP);
+	monitor->pid = 0;
+	assert_true(stop(5 * S));
+}
+
+/* Nobody can hold up the end: the sum of the stages is its bound. */
+static void each_stage_is_bounded(void **state)
+{
+	int64_t now_ns = 0;
+	int stages = 0;
+
+	(void)state;
+	while (!stop(now_ns)) {
+		assert_true(next_ns > now_ns);
+		now_ns = next_ns;
+		assert_true(stages++ < 10);
+	}
+	assert_true(now_ns <= 25 * S);
+}
+
+static void with_nothing_running_it_ends_at_once(void **state)
+{
+	(void)state;
+	elector->pid = runner->pid = monitor->pid = 0;
+	supervisor.seen_empty = true;
+	assert_true(stop(0));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_supervisor, close_supervisor)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(elector_then_workload_then_runner_then_others),
+		TEST(each_stage_is_bounded),
+		TEST(with_nothing_running_it_ends_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
