@@ -253,7 +253,12 @@ func (b *Bed) clear(keepLogs bool) error {
 	}
 	os.Remove(b.file())
 	if !keepLogs {
-		return os.RemoveAll(b.Dir)
+		// Whoever waits for the lock makes the lock's file again meanwhile.
+		err := os.RemoveAll(b.Dir)
+		for tries := 0; errors.Is(err, syscall.ENOTEMPTY) && tries < 10; tries++ {
+			err = os.RemoveAll(b.Dir)
+		}
+		return err
 	}
 	for _, c := range b.Clusters {
 		entries, _ := os.ReadDir(c.Path())

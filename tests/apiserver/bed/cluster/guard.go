@@ -57,6 +57,9 @@ func Guard(dir string, pid int, start uint64) error {
 		}
 		kube.Pause(context.Background(), guardPeriod)
 	}
+	if !mineStill() {
+		return nil
+	}
 	return downIf(dir, true, mineStill)
 }
 
