@@ -86,11 +86,11 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 	if s.worker, err = p.Work.Client(); err != nil {
 		return p, Result{}, err
 	}
-	s.fact("", "hub-a, hub-b and worker-1 are up: real kube-apiservers, RBAC on")
 	told := steps
 	if o.Bench {
 		told, s.timeline.out = measured, io.Discard
 	}
+	s.fact("", "hub-a, hub-b and worker-1 are up: real kube-apiservers, RBAC on")
 	for i, step := range told {
 		if i == 1 && o.Disturb != nil {
 			disturbed, stop := context.WithCancel(ctx)
