@@ -40,7 +40,9 @@ func inspect(pid int) (p process, ok bool) {
 		return process{}, false
 	}
 	start, err := strconv.ParseUint(fields[19], 10, 64)
-	return process{pid, start}, err == nil && fields[0] != "Z" && fields[0] != "X"
+	// A zombie that still counts threads is one whose others are not through: its ports are taken.
+	over := (fields[0] == "Z" || fields[0] == "X") && (fields[17] == "0" || fields[17] == "1")
+	return process{pid, start}, err == nil && !over
 }
 
 func (p process) alive() bool {
