@@ -122,6 +122,9 @@ static void put_warnings(const json_t *document, struct buf *out)
 		warn(out, "the peer is ", text_of(peer, "class"), text_of(peer, "why"));
 	if (json_is_object(mirror) && !is_true(mirror, "complete"))
 		warn(out, "the mirror is not complete", "", "");
+	if (text_of(json_object_get(document, "leadership"), "holdsPromotion")[0])
+		warn(out, "no automatic promotion: ",
+		    text_of(json_object_get(document, "leadership"), "holdsPromotion"), "");
 	json_array_foreach(json_object_get(document, "kinds"), i, item)
 	{
 		if (text_of(item, "fault")[0])
@@ -171,6 +174,11 @@ static void put_leadership(const json_t *document, struct buf *out)
 		put_label(out, "reason");
 		put(out, text_of(leadership, "reason"));
 		buf_puts(out, "\n");
+		if (text_of(leadership, "operation")[0]) {
+			put_label(out, "operation");
+			put(out, text_of(leadership, "operation"));
+			buf_puts(out, " is under way\n");
+		}
 	}
 	put_label(out, "fence page");
 	if (!json_is_object(fence)) {

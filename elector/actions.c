@@ -3,6 +3,8 @@
  * order goes to somebody who answers within a deadline; none is waited for. The page comes first.
  * The machine is entered from here only, one event at a time.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -37,12 +39,15 @@ static enum fence_role fence_role_of(const struct elector *elector)
 {
 	if (elector->machine.page_open)
 		return FENCE_LEADING;
+	if (elector->machine.state == STATE_DRAIN || elector->machine.state == STATE_RELEASE)
+		return FENCE_DRAINING;
 	return elector->machine.loaded ? FENCE_STANDBY : FENCE_NONE;
 }
 
-static void show_leadership(struct elector *elector)
+void elector_show_leadership(struct elector *elector)
 {
 	const struct machine *m = &elector->machine;
+	char holds[128] = "", operation[64], nonce[20];
 	struct msg_status_leadership status = { .state = str_of(machine_state_name(m->state)),
 		.role = fence_role_of(elector),
 		.term = m->term,
@@ -54,7 +59,14 @@ static void show_leadership(struct elector *elector)
 		.complete = machine_complete(m),
 		.reason = str_of(elector->reason) };
 
+	(void)machine_holds(m, holds);
+	admin_put_operation(elector, operation, sizeof(operation));
+	(void)snprintf(nonce, sizeof(nonce), "%016" PRIx64, elector->admin.nonce);
+	status.holds = str_of(holds);
+	status.operation = str_of(operation);
+	status.nonce = str_of(nonce);
 	(void)send(elector, ROLE_MONITOR, MSG_STATUS_LEADERSHIP, &status);
+	metric(elector, METRIC_PAUSED, NULL, machine_is_paused(m) ? MICRO : 0);
 	metric(elector, METRIC_LEADER_STATUS, NULL, m->page_open ? MICRO : 0);
 	metric(elector, METRIC_TERM, NULL, (int64_t)m->term * MICRO);
 	metric(elector, METRIC_ARMED, "standby",
@@ -139,7 +151,7 @@ static void say(struct elector *elector, const struct machine_said *said, int64_
 
 static void put_page(struct elector *elector, const struct machine_todo *order)
 {
-	enum fence_role role = order->permit.open ? FENCE_LEADING : FENCE_STANDBY;
+	enum fence_role role = order->permit.open ? FENCE_LEADING : fence_role_of(elector);
 	bool was_open = elector->page_is_open;
 
 	fence_page_write(&elector->page, role, order->permit.term, order->permit.valid_until_ns,
@@ -171,6 +183,16 @@ static void permit(struct elector *elector, uint64_t term, int64_t valid_until_n
 	send_shards(elector, MSG_PERMIT, &permit);
 }
 
+static void ask_barrier(struct elector *elector, uint64_t id)
+{
+	char text[20];
+
+	(void)snprintf(text, sizeof(text), "%016" PRIx64, id);
+	(void)snprintf(elector->ack_why, sizeof(elector->ack_why),
+	    "the mirror did not answer in time or its process ended");
+	(void)send(elector, ROLE_SYNCER, MSG_BARRIER_ASKED, &(struct msg_barrier_asked){ str_of(text) });
+}
+
 static void carry_out_message(struct elector *elector, const struct machine_todo *order)
 {
 	unsigned slot = elector->machine.options.slot;
@@ -197,6 +219,7 @@ static void carry_out_message(struct elector *elector, const struct machine_todo
 		(void)send(elector, ROLE_SYNCER, MSG_MIRROR_PAUSE,
 		    &(struct msg_mirror_pause){ STR_LIT("the peer has no claim to mirror") });
 		break;
+	case TODO_BARRIER: ask_barrier(elector, order->nonce); break;
 	case TODO_PERMIT: permit(elector, order->permit.term, order->permit.valid_until_ns); break;
 	case TODO_PROBE:
 		(void)send(elector, ROLE_PUBLISHER, MSG_PROBE_ASKED,
@@ -257,7 +280,7 @@ static void show_event(struct elector *elector, const struct machine_event *even
 			? MICRO
 			: 0);
 	if (changed || event->input == MACHINE_PEER_SEEN || event->input == MACHINE_MIRROR_SEEN)
-		show_leadership(elector);
+		elector_show_leadership(elector);
 }
 
 void elector_feed(struct elector *elector, struct machine_event *event)
@@ -277,6 +300,7 @@ void elector_feed(struct elector *elector, struct machine_event *event)
 		carry_out(elector, &out.todo[i]);
 	for (unsigned i = 0; i < out.said_count; i++)
 		say(elector, &out.said[i], elector->machine.now_ns);
+	admin_follow(elector, &out);
 	show_event(elector, event, out.said_count > 0 || renewed);
 	if (out.wake_at_ns == INT64_MAX)
 		loop_timer_cancel(role_loop(elector->process), &elector->wake);
@@ -306,13 +330,13 @@ void elector_show_all(struct elector *elector)
 {
 	record_show_history(elector);
 	show_peer(elector, true);
-	show_leadership(elector);
+	elector_show_leadership(elector);
 }
 
 void elector_tell_again(struct elector *elector, struct role_id peer)
 {
 	const struct machine *m = &elector->machine;
-	bool valid = m->leading_applied && m->valid_until_ns;
+	bool valid = m->leading_applied && m->valid_until_ns && m->state != STATE_DRAIN;
 	struct msg_permit permit = { m->term, valid ? (uint64_t)m->valid_until_ns : 0 };
 	struct machine_todo order = { .verb = TODO_GRANT };
 

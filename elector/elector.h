@@ -6,6 +6,8 @@
  *   machine*  decides: state, event, now -> actions, reason, next look; pure
  *   terms     which terms may be taken and believed; pure
  *   trace     the reasons in words; pure
+ *   annotations  JSON texts of the two Leases (C13)
+ *   admin     admin.sock: operators' requests; operations that they started
  *   messages  what other roles and the supervisor say, as events
  *   actions   carries decisions out and shows them
  *   lease     the own Lease: read, write, watch
@@ -18,6 +20,8 @@
 
 #include <jansson.h>
 
+#include "elector/admin.h"
+#include "elector/annotations.h"
 #include "elector/events.h"
 #include "elector/fence.h"
 #include "elector/lease.h"
@@ -47,6 +51,8 @@ struct elector {
 	/* What status shows of the last change. */
 	int64_t since_us, promotion_began_ns, suspected_age_ns;
 	char reason[512];
+	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
+	struct admin admin;
 	struct msg_status_peer peer_status;
 	unsigned shards;
 };
@@ -61,6 +67,8 @@ void elector_feed(struct elector *elector, struct machine_event *event);
 void elector_wake(void *elector, int64_t now_ns);
 /* Closes the page without a decision: the process is leaving (H21). */
 void elector_close_page(struct elector *elector);
+/* The monitor's first lines: role, reason, nonce. */
+void elector_show_leadership(struct elector *elector);
 /* Everything that the monitor shows, to a monitor that just came. */
 void elector_show_all(struct elector *elector);
 /* Permits and grants of now, to a role whose link is new. */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "elector/annotations.h"
 #include "elector/elector.h"
 #include "kube/json.h"
 #include "kube/url.h"
@@ -38,6 +39,7 @@ static void judge(
     const struct elector *elector, const struct kube_lease *lease, struct machine_lease *out)
 {
 	const char *self = config_text_at(elector->config, elector->config->self_name);
+	bool to_me;
 
 	*out = (struct machine_lease){ .exists = true,
 		.holder = !lease->holder[0]                  ? HOLDER_NONE
@@ -48,6 +50,10 @@ static void judge(
 		.led_term = lease->led_term,
 		.instance = lease->instance,
 		.renew_us = lease->renew_us };
+	annotations_read_handover(str_of(lease->handover), self, &out->handover, &to_me);
+	annotations_read_ack(str_of(lease->handover_ack), &out->ack_id, &out->ack, NULL);
+	if (lease->paused_until[0] && kube_time_parse(lease->paused_until, &out->paused_us) != 0)
+		out->paused_us = 0;
 }
 
 bool lease_take(struct elector *elector, json_t *object, struct machine_lease *out)
@@ -150,6 +156,25 @@ static void write_done(void *arg, const struct kube_answer *answer)
 	elector_feed(elector, &event);
 }
 
+/* What the machine has to say beside the claim (section 0). */
+static void put_texts(
+    const struct elector *elector, const struct machine_todo *order, struct kube_lease *lease)
+{
+	const struct us_config *config = elector->config;
+
+	annotations_put_handover(lease->handover, sizeof(lease->handover), order->lease.handover,
+	    config_text_at(config, config->hubs[1 - config->self].name));
+	annotations_put_ack(lease->handover_ack, sizeof(lease->handover_ack), order->lease.ack_id,
+	    order->lease.ack, elector->ack_why);
+	annotations_put_standby(lease->standby, sizeof(lease->standby), &order->lease.standby);
+	lease->paused_until[0] = '\0';
+	if (order->lease.paused_us)
+		kube_time_put(lease->paused_until, order->lease.paused_us);
+	memcpy(lease->timing, elector->timing, sizeof(lease->timing));
+	if (elector->pair[0])
+		memcpy(lease->pair, elector->pair, sizeof(lease->pair));
+}
+
 void lease_write(struct elector *elector, const struct machine_todo *order)
 {
 	const struct us_config *config = elector->config;
@@ -171,9 +196,7 @@ void lease_write(struct elector *elector, const struct machine_todo *order)
 	}
 	lease.instance = elector->machine.options.instance;
 	lease.duration_ms = config->lease_duration_ms;
-	memcpy(lease.timing, elector->timing, sizeof(lease.timing));
-	if (elector->pair[0])
-		memcpy(lease.pair, elector->pair, sizeof(lease.pair));
+	put_texts(elector, order, &lease);
 	object = kube_lease_write(elector->lease.base, &lease,
 	    config_text_at(config, config->namespace), KUBE_LEASE_NAME);
 	kube_json_put(&body, object);

@@ -44,7 +44,7 @@ static const struct machine_row table[] = {
 { IN(FATAL), ALL_FACTS, NULL, R(NONE), NOTHING, STAY, "leaving: ignored" },
 { IN(INIT), ON(START), NULL, R(NONE), DO(act_stop_syncer, act_stop_run, act_load), STAY, "5 C15 I6" },
 { WORKING, ON(START), NULL, R(NONE), DO(act_cannot_happen), STAY, "cannot happen" },
-{ IN(ACTIVE), ON(EXPIRED), NULL, R(VALIDITY_OVER), DO(act_close, act_look), STATE_RECOVER, "5 I1" },
+{ IN(ACTIVE) | IN(DRAIN), ON(EXPIRED), NULL, R(VALIDITY_OVER), DO(act_close, act_look), STATE_RECOVER, "5 I1" },
 { IN(CONFIRM) | IN(OPENING), ON(EXPIRED), NULL, R(VALIDITY_LOST), DO(act_close), STATE_YIELD, "5 I1" },
 { ALL, ON(EXPIRED), NULL, R(NONE), DO(act_cannot_happen), STAY, "cannot happen: no validity" },
 { IN(ACTIVE), ON(JUMPED), NULL, R(TIME_JUMPED), DO(act_close, act_look), STATE_RECOVER, "5 C9 M13" },
@@ -59,8 +59,21 @@ static const struct machine_row table[] = {
 { ALL, ON(PROBE_SEEN), fence_not_enforced, R(FENCE_NOT_ENFORCED), NOTHING, STAY, "C1" },
 { ALL, ON(PROBE_SEEN), NULL, R(NONE), NOTHING, STAY, "H4: may_open uses it" },
 
+/* An operator's commands: those whose checks all pass. */
+{ IN(ACTIVE), ON(COMMAND), may_switch_over, R(DRAINS), DO(act_drain), STATE_DRAIN, "5 C13" },
+{ IN(DRAIN), ON(COMMAND), may_call_off, R(SWITCHOVER_CALLED_OFF), DO(act_call_off), STATE_RECOVER, "5 C13" },
+{ IN(STANDBY), ON(COMMAND), may_promote, R(COMMANDED), DO(act_kind_commanded), STATE_SUSPECT, "B17" },
+{ IN(STANDBY), ON(COMMAND), may_force, R(FORCED), DO(act_kind_forced, act_stop_syncer), STATE_STOPPING, "5 C5" },
+{ IN(HELD), ON(COMMAND), may_force, R(FORCED), DO(act_kind_forced, act_new_term), STATE_ACQ, "5 C6" },
+{ IN(STANDBY), ON(COMMAND), may_pause, R(PAUSE_STARTED), DO(act_pause), STAY, "H21" },
+{ IN(STANDBY), ON(COMMAND), may_end_pause, R(PAUSE_ENDED), DO(act_end_pause), STAY, "H21" },
+{ IN(STANDBY), ON(COMMAND), may_acknowledge, R(ACKNOWLEDGED), DO(act_acknowledge), STAY, "B16" },
+{ WORKING, ON(COMMAND), may_accept_peer, R(PEER_ACCEPTED), DO(act_accept_peer), STAY, "M12" },
+{ ALL, ON(COMMAND), NULL, R(NONE), NOTHING, STAY, "B15: refused, the checks say why" },
+
 /* Before the levels, which would write W1 again. */
 { IN(ACQ), ON(TIME), claim_refused, R(LEASE_ACQUIRE_FAILED), DO(act_abort), STATE_STANDBY, "5 H1 I10" },
+{ IN(DRAIN), ON(TIME), drain_over, R(SWITCHOVER_LATE), DO(act_call_off), STATE_RECOVER, "5 C13" },
 
 /* Levels: what the state wants of Lease, HubRole, record and probe. Renewals come first. */
 { WORKING, ON(TIME), lease_due, R(NONE), DO(act_lease), STAY, "H1 H4 H15" },
@@ -93,8 +106,16 @@ static const struct machine_row table[] = {
 { IN(STANDBY), ON(TIME), timing_unsafe, R(TIMING_UNSAFE), NOTHING, STAY, "H17" },
 { IN(STANDBY), ON(TIME), veto_holds, R(VETO_HOLDS), NOTHING, STAY, "C3" },
 { IN(STANDBY), ON(TIME), mirror_due, R(NONE), DO(act_mirror), STAY, "5 H9" },
+{ IN(STANDBY), ON(TIME), pause_over, R(PAUSE_ENDED), DO(act_end_pause), STAY, "H21" },
+{ IN(STANDBY), ON(TIME), barrier_due, R(BARRIER), DO(act_barrier), STAY, "5 C13" },
+{ IN(STANDBY), ON(TIME), barrier_late, R(NONE), DO(act_decline), STAY, "C13" },
+{ IN(STANDBY), READ_OK, offered, R(HANDED), DO(act_kind_handed, act_stop_syncer), STATE_STOPPING, "5 C13" },
+{ IN(STANDBY), ON(TIME), offer_read_due, R(NONE), DO(act_read_peer), STAY, "C13: a fresh read" },
 { IN(STANDBY), ON(TIME), own_is_newest, R(OWN_IS_NEWEST), DO(act_kind_mine, act_stop_syncer), STATE_STOPPING, "5 C8" },
 { IN(STANDBY), ON(TIME), witness_due, R(NONE), DO(act_ask_witness), STAY, "5 C3" },
+{ IN(STANDBY), ON(TIME), threshold_paused, R(PAUSED), DO(act_abort), STAY, "H21 B17" },
+{ IN(STANDBY), ON(TIME), threshold_manual, R(MANUAL), DO(act_abort), STAY, "B17" },
+{ IN(STANDBY), ON(TIME), threshold_blocked, R(BLOCKED), DO(act_abort), STAY, "B16" },
 { IN(STANDBY), ON(TIME), threshold_passed, R(PEER_SILENT), DO(act_kind_suspect), STATE_SUSPECT, "5 H2" },
 { IN(STANDBY), ON(TIME), threshold_blind, R(PEER_UNREADABLE), DO(act_abort), STAY, "C4" },
 
@@ -128,7 +149,7 @@ static const struct machine_row table[] = {
 { IN(CONFIRM), ANSWERED, answers, R(CONFIRMED), NOTHING, STATE_OPENING, "5 C8" },
 
 /* OPENING: W2, HubRole, probe */
-{ IN(OPENING) | IN(ACTIVE), READ_OK, peer_took_over, R(PEER_TOOK_OVER), DO(act_close), STATE_YIELD, "5 C9 C6 I5" },
+{ IN(OPENING) | IN(ACTIVE) | IN(DRAIN), READ_OK, peer_took_over, R(PEER_TOOK_OVER), DO(act_close), STATE_YIELD, "5 C9 C6 I5" },
 { IN(OPENING), READ_OK, taker_changed_early, R(BACKED_OUT), DO(act_abort, act_close), STATE_YIELD, "H4" },
 { IN(OPENING), ON(OWN_APPLIED), leading_applied, R(NONE), DO(act_permit), STAY, "5 H4" },
 { IN(OPENING), ON(TIME), may_open_new, R(PROMOTED), DO(act_open), STATE_ACTIVE, "5 H4 I1" },
@@ -136,9 +157,16 @@ static const struct machine_row table[] = {
 
 /* ACTIVE */
 { IN(ACTIVE), ON(OWN_APPLIED), leading_applied, R(NONE), DO(act_extend), STAY, "5 I1 H16" },
-{ IN(OPENING) | IN(ACTIVE), ON(WORKER_HIGHER), NULL, R(NONE), DO(act_hint), STAY, "5 C9" },
-{ IN(OPENING) | IN(ACTIVE), UNREAD, hint_unread, R(WORKER_HIGHER), DO(act_close), STATE_YIELD, "5 C9" },
-{ IN(OPENING) | IN(ACTIVE), READ_OK, hint_denied, R(WORKER_ROGUE), DO(act_hint_over), STAY, "5 C9" },
+{ IN(OPENING) | IN(ACTIVE) | IN(DRAIN), ON(WORKER_HIGHER), NULL, R(NONE), DO(act_hint), STAY, "5 C9" },
+{ IN(OPENING) | IN(ACTIVE) | IN(DRAIN), UNREAD, hint_unread, R(WORKER_HIGHER), DO(act_close), STATE_YIELD, "5 C9" },
+{ IN(OPENING) | IN(ACTIVE) | IN(DRAIN), READ_OK, hint_denied, R(WORKER_ROGUE), DO(act_hint_over), STAY, "5 C9" },
+{ IN(ACTIVE), ON(TIME), rogue_stands, R(RECLAIMS), DO(act_reclaim), STATE_OPENING, "decision 14" },
+
+/* DRAIN, RELEASE */
+{ IN(DRAIN), ON(OWN_APPLIED), draining_applied, R(NONE), DO(act_await_ack), STAY, "C13" },
+{ IN(DRAIN), READ_OK, ack_synced, R(PEER_SYNCED), DO(act_release), STATE_RELEASE, "5 C13" },
+{ IN(DRAIN), READ_OK, ack_declined, R(SWITCHOVER_DECLINED), DO(act_call_off), STATE_RECOVER, "5 C13" },
+{ IN(RELEASE), ON(TIME), let_go, R(RELEASED), DO(act_let_go), STATE_STANDBY, "5 C13 I10" },
 
 /* RECOVER, HELD */
 { IN(RECOVER) | IN(HELD), ON(TIME), reads_wait, R(NONE), NOTHING, STAY, "5" },
@@ -176,7 +204,8 @@ unsigned machine_fact_count(void)
 const char *machine_state_name(enum machine_state state)
 {
 	static const char *const names[STATE_COUNT] = { "init", "standby", "suspect", "stopping",
-		"acquiring", "confirming", "opening", "active", "recovering", "held", "yielding",
+		"acquiring", "confirming", "opening", "active", "draining", "releasing", "recovering", "held",
+		"yielding",
 		"leaving" };
 
 	return state < STATE_COUNT ? names[state] : "?";
@@ -217,6 +246,7 @@ static void take_numbers(
 		.peer_led_term = m->peer.led_term,
 		.worker_term =
 		    s->event->input == MACHINE_WORKER_SEEN ? s->event->worker.term : m->worker_term,
+		.rogue_term = m->rogue_term,
 		.age_ms = (s->now_ns - m->watch_ns) / NS_PER_MS,
 		.threshold_ms = machine_threshold_ns(m) / NS_PER_MS,
 		.lag_ms = mirror_lag_ns(m) / NS_PER_MS,
@@ -233,6 +263,10 @@ static void take_numbers(
 		.kind = m->kind,
 		.complete = machine_complete(m),
 		.timing_safe = !machine_timing_unsafe(m),
+		.left_ms = ((machine_paused(m, s->now_ns) ? m->paused_until_ns
+							  : m->block_until_ns) -
+			       s->now_ns) /
+			   NS_PER_MS,
 	};
 }
 
@@ -308,6 +342,7 @@ void machine_step(
 	enum fact fact;
 
 	out->todo_count = out->said_count = out->row_count = 0;
+	m->taken = 0;
 	m->now_ns = now_ns > m->now_ns ? now_ns : m->now_ns;
 	step.now_ns = m->now_ns;
 	/* I1: validity is tested before any event; no event may stretch what is over. */

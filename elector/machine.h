@@ -9,6 +9,8 @@
  *   machine_guards.c  the yes/no questions of the table
  *   machine_watch.c   those about the peer's silence and the workers' word
  *   machine_acts.c    what the rows' actions do to the state and ask of the outside
+ *   machine_handover.c  switchover (C13), and what an operator asks for
+ *   machine_checks.c  why an operator's command is refused, each check with value and limit
  *
  * The caller carries out out->todo in order, reports each result as an event, and calls again with
  * MACHINE_TIME at out->wake_at_ns, after everything readable was handed in (H2).
@@ -30,6 +32,8 @@ enum machine_state {
 	STATE_CONFIRM,  /* R: the peer is read once more */
 	STATE_OPENING,  /* W2, HubRole, probe */
 	STATE_ACTIVE,   /* the only state with an open page */
+	STATE_DRAIN,    /* switchover: page closed, still renewing, the peer catches up (C13) */
+	STATE_RELEASE,  /* switchover: the claim is being given to the peer; no way back (C13 (4)) */
 	STATE_RECOVER,  /* own claim stands, validity is over: may the same term go on? */
 	STATE_HELD,     /* it may not, for now (C6) */
 	STATE_YIELD,    /* the claim is being withdrawn */
@@ -38,9 +42,17 @@ enum machine_state {
 };
 
 /* How this hub came to claim: takers take a new term, a recoverer keeps its own. */
-enum machine_kind { KIND_NONE, KIND_SUSPECT, KIND_MINE, KIND_INITIAL, KIND_RECOVERER };
+enum machine_kind {
+	KIND_NONE,
+	KIND_SUSPECT,
+	KIND_MINE,
+	KIND_INITIAL,
+	KIND_RECOVERER,
+	KIND_HANDED,
+	KIND_FORCED
+};
 
-enum hub_role { HUB_UNKNOWN, HUB_STANDBY, HUB_LEADING, HUB_REJOINING };
+enum hub_role { HUB_UNKNOWN, HUB_STANDBY, HUB_LEADING, HUB_REJOINING, HUB_DRAINING };
 
 /* Why a row was taken; trace.c has the words, event type and metric label of each. */
 enum machine_reason {
@@ -70,7 +82,23 @@ enum machine_reason {
 	REASON_RECOVERY_LATE,
 	REASON_RECOVERY_HELD,
 	REASON_YIELDED,
+	/* Switchover, seen from the Active and from the Standby (C13). */
+	REASON_DRAINS,
+	REASON_PEER_SYNCED,
 	REASON_RELEASED,
+	REASON_SWITCHOVER_DECLINED,
+	REASON_SWITCHOVER_LATE,
+	REASON_SWITCHOVER_CALLED_OFF,
+	REASON_BARRIER,
+	REASON_HANDED,
+	/* An operator's word. */
+	REASON_COMMANDED,
+	REASON_FORCED,
+	REASON_PAUSE_STARTED,
+	REASON_PAUSE_ENDED,
+	REASON_ACKNOWLEDGED,
+	REASON_PEER_ACCEPTED,
+	REASON_RECLAIMS,
 	/* Promotions refused or given up: the label of promotions_aborted_total. */
 	REASON_SELF_UNHEALTHY,
 	REASON_MIRROR_INCOMPLETE,
@@ -80,6 +108,9 @@ enum machine_reason {
 	REASON_PEER_UNREADABLE,
 	REASON_MIRROR_NOT_STOPPED,
 	REASON_LEASE_ACQUIRE_FAILED,
+	REASON_PAUSED,
+	REASON_MANUAL,
+	REASON_BLOCKED,
 	/* Conditions, said once while they last. */
 	REASON_PEER_BLIND,
 	REASON_PEER_UNWATCHED,
@@ -106,6 +137,16 @@ struct machine_options {
 	int64_t duration_ns, renew_deadline_ns, retry_ns, padding_ns; /* LD RD RP PAD */
 	int64_t request_ns;                                           /* RT */
 	int64_t max_lag_ns, armed_max_age_ns, stop_grace_ns;
+	int64_t block_ns; /* B16: after a takeover from this hub that nobody planned; 0: none */
+};
+
+/* What the one that is to take over says of the mirror at a barrier. */
+enum machine_ack { ACK_NONE, ACK_SYNCED, ACK_DECLINED };
+
+/* What a Standby says of itself in its own Lease. */
+struct machine_standby {
+	bool known, armed, complete;
+	int64_t lag_ms;
 };
 
 /* The own Lease as some answer or watch event showed it. HOLDER_PEER does not occur. */
@@ -115,6 +156,9 @@ struct machine_lease {
 	enum lease_phase phase;
 	uint64_t term, led_term, instance;
 	int64_t renew_us;
+	uint64_t handover, ack_id; /* ids of switchovers; 0: none */
+	enum machine_ack ack;
+	int64_t paused_us; /* wall time; 0: not paused */
 };
 
 /* One look at the peer (PEER_SEEN), judged as far as texts go. */
@@ -130,6 +174,10 @@ struct machine_look {
 	uint64_t holder_hash, term, led_term, instance;
 	int64_t acquire_us, renew_us;
 	int64_t duration_ms, renew_deadline_ms; /* 0: not said */
+	uint64_t handover, ack_id;
+	bool to_me; /* the handover's addressee */
+	enum machine_ack ack;
+	struct machine_standby standby;
 };
 
 /* The armed record as it was found at start. */
@@ -158,7 +206,29 @@ enum machine_input {
 	MACHINE_RECORD_WRITTEN, /* to TODO_RECORD */
 	MACHINE_PROBE_SEEN,
 	MACHINE_WORKLOAD_SEEN,
-	MACHINE_PREDECESSOR_DEAD
+	MACHINE_PREDECESSOR_DEAD,
+	MACHINE_BARRIER_DONE,
+	MACHINE_COMMAND
+};
+
+enum machine_command_verb {
+	COMMAND_SWITCHOVER,
+	COMMAND_CALL_OFF,
+	COMMAND_PROMOTE,
+	COMMAND_FORCE,
+	COMMAND_PAUSE,
+	COMMAND_RESUME,
+	COMMAND_ACKNOWLEDGE,
+	COMMAND_ACCEPT_PEER,
+	COMMAND_COUNT
+};
+
+/* What an operator asks for. Whether it was taken says machine.taken. */
+struct machine_command {
+	enum machine_command_verb verb;
+	uint64_t operation; /* not 0; a switchover's is its handover id */
+	bool accept_incomplete;
+	int64_t for_ms; /* pause */
 };
 
 /* DONE: read, or applied. REFUSED: the server said no, it is not applied. UNSURE: anything else,
@@ -221,6 +291,11 @@ struct machine_event {
 			bool running, empty;
 		} workload;
 		uint64_t instance; /* PREDECESSOR_DEAD */
+		struct {
+			uint64_t id;
+			bool synced;
+		} barrier;
+		struct machine_command command;
 	};
 };
 
@@ -238,6 +313,7 @@ enum machine_verb {
 	TODO_SYNCER_START,
 	TODO_GRANT,
 	TODO_PAUSE,
+	TODO_BARRIER, /* nonce: the handover's id */
 	TODO_PERMIT, /* valid_until_ns 0 revokes */
 	TODO_PROBE,
 	TODO_PAGE,
@@ -255,6 +331,10 @@ struct machine_todo {
 			enum lease_phase phase;
 			uint64_t term, led_term;
 			int64_t renew_us;
+			uint64_t handover, ack_id;
+			enum machine_ack ack;
+			int64_t paused_us;
+			struct machine_standby standby;
 		} lease;
 		struct {
 			enum hub_role role;
@@ -278,13 +358,14 @@ struct machine_todo {
 
 /* What trace.c puts into words: the state as it was when the row was taken. */
 struct machine_numbers {
-	uint64_t term, led_term, peer_term, peer_led_term, worker_term;
+	uint64_t term, led_term, peer_term, peer_led_term, worker_term, rogue_term;
 	int64_t age_ms, threshold_ms, lag_ms, own_write_ms, gap_ms;
 	unsigned fresh, stale, mute, cut, workers, answered;
 	enum peer_class class;
 	enum peer_why why;
 	enum machine_kind kind;
 	bool complete, timing_safe;
+	int64_t left_ms; /* of a pause or a block */
 };
 
 struct machine_said {
@@ -319,8 +400,12 @@ struct machine_peer {
 	enum lease_phase phase;
 	uint64_t tuple; /* hash of holder, times, term, instance, phase (H2) */
 	int64_t seen_ns, changed_ns;
-	int64_t renew_us;
+	int64_t renew_us, word_ns; /* word_ns: when its renewTime last changed */
 	int64_t duration_ms, renew_deadline_ms;
+	uint64_t handover, ack_id;
+	bool to_me;
+	enum machine_ack ack;
+	struct machine_standby standby;
 };
 
 enum witness_class { WITNESS_CLASS_NONE, WITNESS_FRESH, WITNESS_STALE, WITNESS_MUTE, WITNESS_CUT };
@@ -386,7 +471,27 @@ struct machine {
 	unsigned reads;
 	uint64_t guard_tuple; /* the peer as the decision to take over saw it (C8) */
 	bool hint;            /* a worker showed a higher term: the read under way decides (C9) */
+	/* A worker's term that the peer does not claim (decision 14). */
 	uint64_t rogue_term;
+	int64_t rogue_ns;
+	unsigned rogue_reads, rogue_worker, higher_worker;
+
+	/* Switchover: as the one that drains; as the one that takes over (C13). */
+	uint64_t handover;
+	int64_t drain_until_ns, released_ns;
+	bool drain_shown;
+	uint64_t barrier, ack_id;
+	enum machine_ack ack;
+	int64_t barrier_until_ns; /* 0: no barrier is waited for */
+	struct machine_standby standby; /* as last written */
+	int64_t standby_ns;
+
+	/* An operator's word. */
+	uint64_t taken;                      /* the operation of this step's command */
+	int64_t paused_us, paused_until_ns;  /* the same time, wall and boot */
+	uint64_t block_term, acknowledged;   /* terms of takeovers */
+	int64_t block_until_ns;
+	bool accept_incomplete;
 
 	/* Workers. */
 	uint64_t worker_term; /* highest plausible one of the peer */
@@ -434,6 +539,15 @@ struct machine_row {
 	const char *source;
 };
 
+/* One check of a command: what is, and what must be. */
+struct machine_check {
+	const char *name;
+	char value[64], limit[64];
+	bool ok;
+};
+
+#define MACHINE_MAX_CHECKS 10
+
 void machine_init(struct machine *m, const struct machine_options *options);
 /* One event. Never fails; *out is filled anew. `now_ns` only grows: a smaller one counts as the
  * last one. */
@@ -444,10 +558,18 @@ void machine_step(
 int64_t machine_threshold_ns(const struct machine *m);
 /* Is an automatic promotion possible (H2, C4, H17)? */
 bool machine_armed(const struct machine *m);
+/* Did an operator pause automatic promotion (H21)? */
+bool machine_is_paused(const struct machine *m);
 /* Does the mirror hold everything of the newest led-term seen (C5, I7)? */
 bool machine_complete(const struct machine *m);
 /* TH below 1.5 x the peer's renew deadline: its page may outlive our patience (H17). */
 bool machine_timing_unsafe(const struct machine *m);
+/* The checks of a command as things are now, in the order of reading; a command is taken exactly
+ * when all are ok (B15). Pure. */
+unsigned machine_checks(const struct machine *m, const struct machine_command *command,
+    struct machine_check checks[MACHINE_MAX_CHECKS]);
+/* Why no automatic promotion would follow now, for a person; false: nothing holds it back. */
+bool machine_holds(const struct machine *m, char text[128]);
 const struct machine_row *machine_table(unsigned *count);
 unsigned machine_fact_count(void);
 const char *machine_state_name(enum machine_state state);

@@ -8,11 +8,16 @@
 #include "elector/machine_inner.h"
 #include "elector/terms.h"
 
-static struct machine_todo *todo(struct machine_step *s, enum machine_verb verb)
+struct machine_todo *machine_todo_new(struct machine_step *s, enum machine_verb verb)
 {
 	CHECK(s->out->todo_count < MACHINE_MAX_TODO);
 	s->out->todo[s->out->todo_count] = (struct machine_todo){ .verb = verb };
 	return &s->out->todo[s->out->todo_count++];
+}
+
+static struct machine_todo *todo(struct machine_step *s, enum machine_verb verb)
+{
+	return machine_todo_new(s, verb);
 }
 
 static uint64_t new_nonce(struct machine *m)
@@ -98,10 +103,12 @@ void act_lease(struct machine *m, struct machine_step *s)
 	}
 	sent = sent_new(m, s);
 	sent->claim = want != WANT_NO_CLAIM;
-	sent->phase = want == WANT_LEADING             ? PHASE_LEADING
-		      : want == WANT_ACQUIRING         ? PHASE_ACQUIRING
-		      : m->own.phase == PHASE_RELEASED ? PHASE_RELEASED
-						       : PHASE_NONE;
+	sent->phase = want == WANT_LEADING     ? PHASE_LEADING
+		      : want == WANT_ACQUIRING ? PHASE_ACQUIRING
+		      : want == WANT_DRAINING  ? PHASE_DRAINING
+		      : m->state == STATE_RELEASE || m->own.phase == PHASE_RELEASED
+			  ? PHASE_RELEASED
+			  : PHASE_NONE;
 	m->restamp = false;
 	m->renew_at_ns = s->now_ns + m->options.retry_ns;
 	t = todo(s, TODO_LEASE_WRITE);
@@ -111,6 +118,12 @@ void act_lease(struct machine *m, struct machine_step *s)
 	t->lease.term = m->term;
 	t->lease.led_term = want == WANT_LEADING ? m->term : m->led_term;
 	t->lease.renew_us = sent->renew_us;
+	t->lease.handover = m->handover;
+	t->lease.ack_id = m->ack_id;
+	t->lease.ack = m->ack;
+	t->lease.paused_us = m->paused_us;
+	t->lease.standby = m->standby = standby_now(m);
+	m->standby_ns = s->now_ns;
 }
 
 void act_role(struct machine *m, struct machine_step *s)
@@ -188,6 +201,7 @@ void act_kind_suspect(struct machine *m, struct machine_step *s)
 {
 	(void)s;
 	m->kind = KIND_SUSPECT;
+	m->accept_incomplete = false;
 	m->answered = false; /* the final read starts after the guards (M18) */
 	m->peer_nonce = 0;
 }
@@ -213,6 +227,8 @@ static void claim_begin(struct machine *m, struct machine_step *s)
 	m->refused = false;
 	m->open_unknowns = 0;
 	m->hint = false;
+	m->rogue_ns = 0;
+	m->handover = 0; /* what was offered is offered no more */
 	m->probe_known = false;
 	m->told &= ~(1ULL << REASON_RECOVERY_HELD);
 	m->lease_at_ns = s->now_ns;
@@ -247,6 +263,7 @@ void act_abort(struct machine *m, struct machine_step *s)
 	m->answered = false;
 	m->peer_nonce = 0;
 	m->valid_until_ns = 0;
+	m->accept_incomplete = false;
 }
 
 void act_abort_veto(struct machine *m, struct machine_step *s)
@@ -300,6 +317,9 @@ void act_open(struct machine *m, struct machine_step *s)
 	m->try_at_ns = 0;
 	m->veto_since_ns = 0;
 	m->told = 0;
+	m->accept_incomplete = false;
+	m->paused_us = m->paused_until_ns = 0;
+	m->block_until_ns = 0;
 	act_extend(m, s);
 }
 
@@ -335,9 +355,11 @@ void act_hint(struct machine *m, struct machine_step *s)
 
 void act_hint_over(struct machine *m, struct machine_step *s)
 {
-	(void)s;
 	m->hint = false;
 	m->rogue_term = m->worker_term;
+	m->rogue_worker = m->higher_worker;
+	m->rogue_ns = s->now_ns;
+	m->rogue_reads = 1;
 }
 
 void act_leave_75(struct machine *m, struct machine_step *s)
@@ -394,6 +416,14 @@ int64_t machine_wake_at_ns(const struct machine *m)
 		m->own_write_ns + 15 * NS_PER_S + 1,
 		m->own_write_ns + 30 * NS_PER_S + 1,
 		m->veto_since_ns + 600 * NS_PER_S + 1,
+		m->drain_until_ns,
+		m->released_ns + 10 * NS_PER_S,
+		m->barrier_until_ns,
+		m->standby_ns + NS_PER_S,
+		m->standby_ns + 10 * NS_PER_S,
+		m->paused_until_ns,
+		m->block_until_ns,
+		m->rogue_ns + 300 * NS_PER_S,
 	};
 	int64_t wake_ns = INT64_MAX;
 

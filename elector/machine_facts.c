@@ -31,7 +31,8 @@ static uint64_t tuple_of(const struct machine_look *look)
 		return mix(hash, 1); /* an absent Lease is a tuple, too: nobody holds it */
 	hash = mix(hash, look->holder);
 	hash = mix(hash, look->holder_hash);
-	hash = mix(hash, (uint64_t)look->renew_us);
+	/* A Standby renews nothing: what it says of itself is no sign of a leader. */
+	hash = mix(hash, look->holder == HOLDER_NONE ? 0 : (uint64_t)look->renew_us);
 	hash = mix(hash, (uint64_t)look->acquire_us);
 	hash = mix(hash, look->term);
 	hash = mix(hash, look->instance);
@@ -181,6 +182,13 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 	/* HubRole holds the second copy of the term (H15). */
 	m->term = most(m->own.term, m->role_term);
 	m->led_term = m->own.led_term;
+	m->handover = m->own.handover;
+	m->ack_id = m->own.ack_id;
+	m->ack = m->own.ack;
+	m->released_ns = step->now_ns; /* C13: when it was is not known, so that it is now */
+	m->paused_us = m->own.paused_us;
+	m->paused_until_ns =
+	    m->paused_us ? step->now_ns + (m->paused_us - e->wall_us) * 1000 : 0;
 	if (!m->own.exists && m->role == HUB_LEADING)
 		m->led_term = m->role_term;
 	/* C6: without a boot time of that renewal, by the own server's clock, and 2 s against it.
@@ -227,6 +235,8 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 	m->restamp = m->restamp || !peer->uid[0];
 	memcpy(peer->uid, look->uid, sizeof(peer->uid));
 	changed = !peer->read || tuple_of(look) != peer->tuple;
+	if (look->class == PEER_OK && look->renew_us != peer->renew_us)
+		peer->word_ns = look->finished_ns;
 	if (look->led_term > peer->led_term || look->term > peer->term || !peer->read)
 		m->record_dirty = true;
 	peer->read = true;
@@ -245,6 +255,13 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 		peer->duration_ms = look->duration_ms;
 		peer->renew_deadline_ms = look->renew_deadline_ms;
 	}
+	peer->handover = look->handover;
+	peer->to_me = look->to_me;
+	peer->ack_id = look->ack_id;
+	peer->ack = look->ack;
+	peer->standby = look->standby;
+	m->rogue_reads += m->rogue_reads < 2;
+	block_consider(m, step);
 	m->told &= ~(1ULL << REASON_PEER_BLIND | 1ULL << REASON_PEER_REPLACED |
 		     1ULL << REASON_PEER_CLASH_SEEN);
 	if (!machine_timing_unsafe(m))
@@ -312,7 +329,7 @@ enum fact machine_peer_overdue(struct machine *m, struct machine_step *step)
 
 static enum fact worker_seen(struct machine *m, struct machine_step *step)
 {
-	unsigned slot = step->event->worker.slot;
+	unsigned slot = step->event->worker.slot, worker = step->event->worker.worker;
 	uint64_t term = step->event->worker.term;
 
 	if (step->event->worker.state != WORKER_OK || term == 0)
@@ -320,9 +337,20 @@ static enum fact worker_seen(struct machine *m, struct machine_step *step)
 	if (!terms_plausible(term, slot, highest_term(m)))
 		return FACT_WORKER_IMPLAUSIBLE; /* C7 (4) */
 	m->workers_max = most(m->workers_max, term);
-	if (slot == m->options.slot)
+	if (worker == m->rogue_worker && term < m->rogue_term)
+		m->rogue_ns = 0; /* it was made right */
+	if (slot == m->options.slot) {
+		/* Ours, and we never took it: pushes fail until a higher one is (decision 14). */
+		if (m->state == STATE_ACTIVE && term > m->term && !m->rogue_ns) {
+			m->rogue_term = term;
+			m->rogue_worker = worker;
+			m->rogue_ns = step->now_ns;
+			m->rogue_reads = 0;
+		}
 		return FACT_WORKER_SEEN;
+	}
 	m->worker_term = most(m->worker_term, term);
+	m->higher_worker = worker;
 	return term > m->term && term != m->rogue_term ? FACT_WORKER_HIGHER : FACT_WORKER_SEEN;
 }
 
@@ -398,6 +426,11 @@ static enum fact noted(struct machine *m, struct machine_step *step)
 	case MACHINE_MIRROR_LOST:
 		if (!m->mirror_lost_ns)
 			m->mirror_lost_ns = step->now_ns;
+		barrier_answered(m, m->barrier, ACK_DECLINED);
+		break;
+	case MACHINE_BARRIER_DONE:
+		barrier_answered(
+		    m, e->barrier.id, e->barrier.synced ? ACK_SYNCED : ACK_DECLINED);
 		break;
 	case MACHINE_SYNCER_GONE:
 		if (m->syncer == SYNCER_ON)
@@ -446,6 +479,7 @@ enum fact machine_absorb(struct machine *m, struct machine_step *step)
 			return FACT_OWN_SEEN; /* INIT reads for itself */
 		return own_seen(m, step, &step->event->watched, false);
 	case MACHINE_PEER_SEEN: return peer_seen(m, step);
+	case MACHINE_COMMAND: return FACT_COMMAND;
 	case MACHINE_WORKER_SEEN: return worker_seen(m, step);
 	case MACHINE_PROBE_SEEN:
 		if (step->event->probe.nonce != m->probe_nonce)

@@ -37,6 +37,10 @@ enum lease_want lease_wanted(const struct machine *m, int64_t now_ns)
 	case STATE_CONFIRM: return WANT_ACQUIRING;
 	case STATE_OPENING:
 	case STATE_ACTIVE: return WANT_LEADING;
+	case STATE_DRAIN:
+		/* C13 (2): nobody is told that it drains while anything of it can still write. */
+		return m->workload_empty && m->role == HUB_DRAINING ? WANT_DRAINING : WANT_LEADING;
+	case STATE_RELEASE:
 	case STATE_STANDBY:
 	case STATE_SUSPECT:
 	case STATE_STOPPING: return WANT_NO_CLAIM;
@@ -50,15 +54,22 @@ enum lease_want lease_wanted(const struct machine *m, int64_t now_ns)
 bool lease_mismatch(const struct machine *m, int64_t now_ns)
 {
 	bool mine = m->own.exists && m->own.instance == m->options.instance;
+	bool says = m->own.ack_id == m->ack_id && m->own.ack == m->ack &&
+		    m->own.paused_us == m->paused_us;
 
 	switch (lease_wanted(m, now_ns)) {
-	case WANT_NO_CLAIM: return !mine || own_claims(m) || m->own.term != m->term || m->restamp;
+	case WANT_NO_CLAIM:
+		return !mine || own_claims(m) || m->own.term != m->term || m->restamp || !says ||
+		       standby_due(m, now_ns);
 	case WANT_ACQUIRING:
 		return !mine || !own_claims(m) || m->own.phase != PHASE_ACQUIRING ||
 		       m->own.term != m->term || !m->valid_until_ns;
 	case WANT_LEADING:
 		return !mine || !own_claims(m) || m->own.phase != PHASE_LEADING ||
 		       m->own.term != m->term;
+	case WANT_DRAINING:
+		return !mine || !own_claims(m) || m->own.phase != PHASE_DRAINING ||
+		       m->own.handover != m->handover;
 	case WANT_NOTHING: break;
 	}
 	return false;
@@ -218,6 +229,8 @@ enum hub_role role_wanted(const struct machine *m)
 	case STATE_FATAL: return HUB_UNKNOWN;
 	case STATE_OPENING: return m->leading_applied ? HUB_LEADING : HUB_STANDBY;
 	case STATE_ACTIVE: return HUB_LEADING;
+	case STATE_DRAIN:
+	case STATE_RELEASE: return HUB_DRAINING;
 	case STATE_STANDBY:
 		/* C12: objects of an own past may only be adopted under Rejoining. */
 		return m->granted && m->grant_rejoin ? HUB_REJOINING : HUB_STANDBY;
@@ -309,7 +322,7 @@ GUARD(own_unhealthy)
 
 GUARD(mirror_incomplete)
 {
-	return m->peer.led_term > m->led_term &&
+	return m->peer.led_term > m->led_term && !m->accept_incomplete &&
 	       (!machine_complete(m) || mirror_lag_ns(m) > m->options.max_lag_ns); /* C5 */
 }
 
@@ -330,7 +343,7 @@ GUARD(answers_witnessed)
 
 GUARD(changed_claim)
 {
-	return m->peer.claim && m->peer.tuple != m->guard_tuple;
+	return m->kind != KIND_FORCED && m->peer.claim && m->peer.tuple != m->guard_tuple;
 }
 
 GUARD(no_term_left)
@@ -365,15 +378,18 @@ static bool peer_led_later(const struct machine *m)
 	return m->peer.led_term > m->led_term; /* C6: whatever its phase */
 }
 
-/* A led-term above ours that our mirror does not hold is newer data than ours (C6, I7). */
+/* A led-term above ours that our mirror does not hold is newer data than ours (C6, I7), which an
+ * operator may have accepted to lose. */
 GUARD(peer_took_over)
 {
-	return peer_claims_higher(m, s) || (peer_led_later(m) && !machine_complete(m));
+	return peer_claims_higher(m, s) ||
+	       (peer_led_later(m) && !machine_complete(m) && !m->accept_incomplete);
 }
 
 GUARD(taker_and_changed)
 {
-	return m->kind != KIND_RECOVERER && m->peer.claim && m->peer.tuple != m->guard_tuple;
+	return m->kind != KIND_RECOVERER && m->kind != KIND_FORCED && m->peer.claim &&
+	       m->peer.tuple != m->guard_tuple;
 }
 
 GUARD(taker_changed_early)
@@ -385,7 +401,7 @@ GUARD(taker_changed_early)
  * tell silence from its own blindness needs a worker's word. */
 GUARD(confirm_unread)
 {
-	if (!s->answers || m->kind == KIND_RECOVERER)
+	if (!s->answers || m->kind == KIND_RECOVERER || m->kind == KIND_FORCED)
 		return false;
 	return m->kind == KIND_MINE || (m->answer == PEER_BLIND && !witness_attests(m));
 }
@@ -404,7 +420,7 @@ GUARD(may_open)
 
 GUARD(may_open_new)
 {
-	return may_open(m, s) && (m->kind == KIND_SUSPECT || m->kind == KIND_MINE);
+	return may_open(m, s) && m->kind != KIND_INITIAL && m->kind != KIND_RECOVERER;
 }
 
 /* --- ACTIVE, RECOVER ---------------------------------------------------------------------------

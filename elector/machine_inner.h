@@ -31,6 +31,7 @@ enum fact {
 	FACT_WORKER_HIGHER,
 	FACT_WORKER_IMPLAUSIBLE,
 	FACT_PROBE_SEEN,
+	FACT_COMMAND,
 	FACT_NOTED, /* became knowledge; the time rows use it */
 	FACT_COUNT
 };
@@ -44,7 +45,9 @@ struct machine_step {
 };
 
 #define BIT(x)       (1u << (x))
-#define STATES_CLAIM (BIT(STATE_ACQ) | BIT(STATE_CONFIRM) | BIT(STATE_OPENING) | BIT(STATE_ACTIVE))
+#define STATES_CLAIM                                                                               \
+	(BIT(STATE_ACQ) | BIT(STATE_CONFIRM) | BIT(STATE_OPENING) | BIT(STATE_ACTIVE) |            \
+	    BIT(STATE_DRAIN))
 #define STATES_ALL   (BIT(STATE_COUNT) - 1)
 #define NS_PER_MS    1000000LL
 #define NS_PER_S     1000000000LL
@@ -60,7 +63,8 @@ struct machine_step {
 	    1ULL << REASON_SELF_UNHEALTHY | 1ULL << REASON_MIRROR_INCOMPLETE |                     \
 	    1ULL << REASON_ISOLATED | 1ULL << REASON_WITNESS_VETO | 1ULL << REASON_LEASE_LIVE |    \
 	    1ULL << REASON_PEER_UNREADABLE | 1ULL << REASON_MIRROR_NOT_STOPPED |                   \
-	    1ULL << REASON_LEASE_ACQUIRE_FAILED)
+	    1ULL << REASON_LEASE_ACQUIRE_FAILED | 1ULL << REASON_PAUSED | 1ULL << REASON_MANUAL |  \
+	    1ULL << REASON_BLOCKED)
 _Static_assert(REASON_COUNT <= 64, "told is a set of bits");
 
 /* Was the condition said, and does it last? */
@@ -98,6 +102,9 @@ bool own_is_newest(const struct machine *m, const struct machine_step *s);
 bool witness_due(const struct machine *m, const struct machine_step *s);
 bool threshold_passed(const struct machine *m, const struct machine_step *s);
 bool threshold_blind(const struct machine *m, const struct machine_step *s);
+bool threshold_paused(const struct machine *m, const struct machine_step *s);
+bool threshold_manual(const struct machine *m, const struct machine_step *s);
+bool threshold_blocked(const struct machine *m, const struct machine_step *s);
 bool unwatched(const struct machine *m, const struct machine_step *s);
 bool timing_unsafe(const struct machine *m, const struct machine_step *s);
 bool veto_holds(const struct machine *m, const struct machine_step *s);
@@ -136,7 +143,7 @@ bool may_open_new(const struct machine *m, const struct machine_step *s);
 bool peer_took_over(const struct machine *m, const struct machine_step *s);
 bool validity_over(const struct machine *m, int64_t now_ns);
 /* What the state wants of the own Lease and of HubRole. */
-enum lease_want { WANT_NOTHING, WANT_NO_CLAIM, WANT_ACQUIRING, WANT_LEADING };
+enum lease_want { WANT_NOTHING, WANT_NO_CLAIM, WANT_ACQUIRING, WANT_LEADING, WANT_DRAINING };
 enum lease_want lease_wanted(const struct machine *m, int64_t now_ns);
 bool lease_mismatch(const struct machine *m, int64_t now_ns);
 enum hub_role role_wanted(const struct machine *m);
@@ -148,7 +155,44 @@ int64_t witness_at_ns(const struct machine *m);
 int64_t threshold_at_ns(const struct machine *m);
 uint64_t highest_term(const struct machine *m);
 
+/* machine_handover.c */
+bool may_switch_over(const struct machine *m, const struct machine_step *s);
+bool may_call_off(const struct machine *m, const struct machine_step *s);
+bool may_promote(const struct machine *m, const struct machine_step *s);
+bool may_force(const struct machine *m, const struct machine_step *s);
+bool may_pause(const struct machine *m, const struct machine_step *s);
+bool may_end_pause(const struct machine *m, const struct machine_step *s);
+bool may_acknowledge(const struct machine *m, const struct machine_step *s);
+bool may_accept_peer(const struct machine *m, const struct machine_step *s);
+bool pause_over(const struct machine *m, const struct machine_step *s);
+bool drain_over(const struct machine *m, const struct machine_step *s);
+bool draining_applied(const struct machine *m, const struct machine_step *s);
+bool ack_synced(const struct machine *m, const struct machine_step *s);
+bool ack_declined(const struct machine *m, const struct machine_step *s);
+bool let_go(const struct machine *m, const struct machine_step *s);
+bool barrier_due(const struct machine *m, const struct machine_step *s);
+bool barrier_late(const struct machine *m, const struct machine_step *s);
+bool offer_read_due(const struct machine *m, const struct machine_step *s);
+bool offered(const struct machine *m, const struct machine_step *s);
+bool rogue_stands(const struct machine *m, const struct machine_step *s);
+bool machine_paused(const struct machine *m, int64_t now_ns);
+bool machine_blocked(const struct machine *m, int64_t now_ns);
+/* May a promotion follow without an operator's word? */
+bool machine_permitted(const struct machine *m, int64_t now_ns);
+/* What this hub would say of itself as a Standby; differs from what it said so that it must say it
+ * again. */
+struct machine_standby standby_now(const struct machine *m);
+bool standby_due(const struct machine *m, int64_t now_ns);
+/* Everything that a promotion needs but an operator's leave (C4, H2, H17). */
+bool machine_prepared(const struct machine *m, int64_t now_ns);
+void barrier_answered(struct machine *m, uint64_t id, enum machine_ack ack);
+void block_consider(struct machine *m, const struct machine_step *s);
+machine_act_fn act_drain, act_await_ack, act_release, act_let_go, act_barrier, act_decline,
+    act_kind_handed, act_kind_forced, act_kind_commanded, act_pause, act_end_pause,
+    act_acknowledge, act_accept_peer, act_reclaim, act_call_off;
+
 /* machine_acts.c */
+struct machine_todo *machine_todo_new(struct machine_step *s, enum machine_verb verb);
 machine_act_fn act_load, act_look, act_read_peer, act_stop_syncer, act_stop_run, act_lease,
     act_role, act_record, act_probe, act_mirror, act_ask_witness, act_new_term, act_same_term,
     act_extend, act_open, act_close, act_abort, act_abort_veto, act_leave_75, act_leave_78,

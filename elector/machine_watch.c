@@ -33,17 +33,17 @@ GUARD(timing_unsafe)
 }
 
 /* Blind looks do not disarm here: threshold_blind() answers for them. */
-static bool ready(const struct machine *m, int64_t now_ns)
+bool machine_prepared(const struct machine *m, int64_t now_ns)
 {
-	return m->peer.uid[0] && !m->peer.replaced && m->options.automatic &&
-	       !machine_timing_unsafe(m) &&
+	return m->peer.uid[0] && !m->peer.replaced && !machine_timing_unsafe(m) &&
 	       now_ns - m->peer.seen_ns <= m->options.armed_max_age_ns &&
 	       (m->peer.led_term > 0 || m->led_term > 0 || m->options.active);
 }
 
 bool machine_armed(const struct machine *m)
 {
-	return ready(m, m->now_ns) && m->last_class != PEER_BLIND;
+	return machine_prepared(m, m->now_ns) && machine_permitted(m, m->now_ns) &&
+	       m->last_class != PEER_BLIND;
 }
 
 int64_t threshold_at_ns(const struct machine *m)
@@ -62,7 +62,7 @@ bool machine_watched(const struct machine *m, int64_t now_ns)
 static bool silence_passed(const struct machine *m, int64_t now_ns)
 {
 	return m->reads >= 3 && machine_watched(m, now_ns) && now_ns >= threshold_at_ns(m) &&
-	       ready(m, now_ns);
+	       machine_prepared(m, now_ns);
 }
 
 static bool blind_in_threshold(const struct machine *m, int64_t now_ns)
@@ -74,6 +74,22 @@ GUARD(threshold_passed)
 {
 	return silence_passed(m, s->now_ns) &&
 	       (!blind_in_threshold(m, s->now_ns) || witness_attests(m));
+}
+
+/* B17: without an operator's leave it is told what would have been done, and not done. */
+GUARD(threshold_paused)
+{
+	return threshold_passed(m, s) && machine_paused(m, s->now_ns);
+}
+
+GUARD(threshold_manual)
+{
+	return threshold_passed(m, s) && !m->options.automatic;
+}
+
+GUARD(threshold_blocked)
+{
+	return threshold_passed(m, s) && machine_blocked(m, s->now_ns);
 }
 
 GUARD(threshold_blind)
@@ -97,9 +113,13 @@ GUARD(veto_holds)
 
 GUARD(own_is_newest)
 {
+	/* C13: after a release the peer has 10 s to take what was given to it. */
+	bool given =
+	    m->own.phase == PHASE_RELEASED && s->now_ns - m->released_ns < 10 * NS_PER_S;
+
 	return m->peer.read && !m->peer.claim && m->last_class <= PEER_NOT_FOUND &&
 	       m->led_term > m->peer.led_term && s->now_ns >= m->try_at_ns &&
-	       machine_watched(m, s->now_ns);
+	       machine_watched(m, s->now_ns) && !given;
 }
 
 /* --- Witness (C3) ---------------------------------------------------------------------------- */
@@ -117,7 +137,7 @@ int64_t witness_at_ns(const struct machine *m)
 /* Asked before the threshold so that it costs no time, and once per attempt. */
 GUARD(witness_due)
 {
-	return has_witness(m) && ready(m, s->now_ns) && m->reads > 0 &&
+	return has_witness(m) && machine_prepared(m, s->now_ns) && m->reads > 0 &&
 	       machine_watched(m, s->now_ns) && s->now_ns >= witness_at_ns(m) &&
 	       (!m->witness_asked_ns || s->now_ns - m->witness_asked_ns > WITNESS_OLD_NS);
 }

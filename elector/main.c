@@ -49,6 +49,9 @@ static struct elector *elector_open(struct role_process *process)
 	    config->lease_duration_ms, config->renew_deadline_ms, config->retry_period_ms);
 	(void)snprintf(elector->reason, sizeof(elector->reason),
 	    "starting: own records, the peer and the workers are read");
+	elector->admin.nonce = base_random_u64();
+	(void)snprintf(
+	    elector->ack_why, sizeof(elector->ack_why), "no mirror runs on the standby");
 	machine_init(&elector->machine, &options);
 	if (fence_page_map(&elector->page, ROLE_FD_FENCE, options.instance, &err)) {
 		log_error("%s", err.text);
@@ -64,6 +67,7 @@ static struct elector *elector_open(struct role_process *process)
 static void elector_close(struct elector *elector)
 {
 	loop_timer_cancel(role_loop(elector->process), &elector->wake);
+	admin_close(elector);
 	lease_close(elector);
 	record_close(elector);
 	kube_client_free(elector->client);

@@ -87,6 +87,12 @@ enum verdict elector_on_peer_seen(
 		}
 		look->own_uid = look->uid[0] && strcmp(look->uid, elector->own_uid) == 0;
 		elector_pair(elector->config, elector->own_uid, look->uid, pair);
+		annotations_read_handover(m->handover,
+		    config_text_at(elector->config, elector->config->self_name), &look->handover,
+		    &look->to_me);
+		annotations_read_ack(
+		    m->handover_ack, &look->ack_id, &look->ack, elector->peer_why);
+		annotations_read_standby(m->standby, &look->standby);
 		look->pair_differs = pair[0] && m->pair.n && !str_equal(m->pair, str_of(pair));
 	}
 	elector_feed(elector, &event);
@@ -247,13 +253,23 @@ enum verdict elector_on_credential(
 	return link_refuse(NULL, from, m, fd);
 }
 
-/* Nobody asks for these yet, so an answer to them is one that was not asked for. */
 enum verdict elector_on_barrier_done(
     struct elector *elector, const struct link *from, const struct msg_barrier_done *m, int fd)
 {
-	(void)elector;
-	return link_refuse(NULL, from, m, fd);
+	struct machine_event event = { .input = MACHINE_BARRIER_DONE };
+
+	(void)from;
+	(void)fd;
+	event.barrier.id = annotations_id(m->handover);
+	event.barrier.synced = m->synced;
+	if (!event.barrier.id)
+		return VERDICT_PEER_BROKEN;
+	(void)snprintf(elector->ack_why, sizeof(elector->ack_why), "%.*s", STR_ARG(m->why));
+	elector_feed(elector, &event);
+	return VERDICT_FINE;
 }
+
+/* Nobody asks for these yet, so an answer to them is one that was not asked for. */
 
 enum verdict elector_on_sync_row(
     struct elector *elector, const struct link *from, const struct msg_sync_row *m, int fd)
@@ -326,8 +342,11 @@ static void on_link_end(void *ctx, struct role_id peer)
 
 	if (peer.role == ROLE_ELECTOR_DIALER)
 		kube_client_dialer_lost(elector->client);
-	if (peer.role == ROLE_SYNCER)
-		elector_feed(elector, &event);
+	if (peer.role != ROLE_SYNCER)
+		return;
+	(void)snprintf(
+	    elector->ack_why, sizeof(elector->ack_why), "the standby's mirror process ended");
+	elector_feed(elector, &event);
 }
 
 static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int fd)
@@ -336,6 +355,10 @@ static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int
 	struct machine_event event = { 0 };
 
 	(void)more;
+	if (ctl->type == CONTROL_ADMIN_CLIENT && fd >= 0) {
+		admin_take_client(elector, fd, ctl);
+		return;
+	}
 	CHECK(fd < 0 || close(fd) == 0);
 	switch (ctl->type) {
 	case CONTROL_SYNCER_GONE:

@@ -22,7 +22,8 @@
 static const char *const role_names[] = { [HUB_UNKNOWN] = "",
 	[HUB_STANDBY] = "Standby",
 	[HUB_LEADING] = "Leading",
-	[HUB_REJOINING] = "Rejoining" };
+	[HUB_REJOINING] = "Rejoining",
+	[HUB_DRAINING] = "Draining" };
 
 static const char *namespace_of(const struct elector *elector)
 {

@@ -12,6 +12,7 @@
 #define RENEWAL   "HALeaseRenewal"
 #define PEER      "HAPeerWatch"
 #define FENCE     "HAFence"
+#define SWITCHOVER "HASwitchover"
 
 static const struct trace_row rows[REASON_COUNT] = {
 	[REASON_NONE] = { "none", NULL, NULL, false, false },
@@ -40,7 +41,24 @@ static const struct trace_row rows[REASON_COUNT] = {
 	[REASON_RECOVERY_LATE] = { "recovery_late", NULL, NULL, false, false },
 	[REASON_RECOVERY_HELD] = { "recovery_held", "RecoveryHeld", RENEWAL, true, false },
 	[REASON_YIELDED] = { "yielded", NULL, NULL, false, false },
-	[REASON_RELEASED] = { "released", NULL, NULL, false, false },
+	[REASON_DRAINS] = { "drains", "SwitchoverStarted", SWITCHOVER, false, false },
+	[REASON_PEER_SYNCED] = { "peer_synced", NULL, NULL, false, false },
+	[REASON_RELEASED] = { "released", "LeadershipHandedOver", SWITCHOVER, false, false },
+	[REASON_SWITCHOVER_DECLINED] = { "switchover_declined", "SwitchoverAborted", SWITCHOVER,
+	    true, false },
+	[REASON_SWITCHOVER_LATE] = { "switchover_late", "SwitchoverAborted", SWITCHOVER, true,
+	    false },
+	[REASON_SWITCHOVER_CALLED_OFF] = { "switchover_called_off", "SwitchoverAborted", SWITCHOVER,
+	    false, false },
+	[REASON_BARRIER] = { "barrier", NULL, NULL, false, false },
+	[REASON_HANDED] = { "handed", NULL, NULL, false, false },
+	[REASON_COMMANDED] = { "commanded", NULL, NULL, false, false },
+	[REASON_FORCED] = { "forced", "PromotionForced", PROMOTION, true, false },
+	[REASON_PAUSE_STARTED] = { "pause_started", "PauseStarted", PROMOTION, true, false },
+	[REASON_PAUSE_ENDED] = { "pause_ended", "PauseEnded", PROMOTION, false, false },
+	[REASON_ACKNOWLEDGED] = { "acknowledged", NULL, NULL, false, false },
+	[REASON_PEER_ACCEPTED] = { "peer_accepted", "PeerIdentityChanged", PEER, true, false },
+	[REASON_RECLAIMS] = { "reclaims", "WorkerTermReclaimed", RENEWAL, true, false },
 	[REASON_SELF_UNHEALTHY] = { "self_unhealthy", "PromotionAborted", PROMOTION, true, true },
 	[REASON_MIRROR_INCOMPLETE] = { "mirror_incomplete", "PromotionAborted", PROMOTION, true,
 	    true },
@@ -52,6 +70,10 @@ static const struct trace_row rows[REASON_COUNT] = {
 	    true },
 	[REASON_LEASE_ACQUIRE_FAILED] = { "lease_acquire_failed", "PromotionAborted", PROMOTION,
 	    true, true },
+	/* B17: they would have promoted. */
+	[REASON_PAUSED] = { "paused", "PromotionHeldBack", PROMOTION, true, true },
+	[REASON_MANUAL] = { "manual", "PromotionHeldBack", PROMOTION, true, true },
+	[REASON_BLOCKED] = { "blocked", "PromotionHeldBack", PROMOTION, true, true },
 	/* The observer, which knows the cause, asks for the Event. */
 	[REASON_PEER_BLIND] = { "peer_blind", NULL, NULL, true, false },
 	[REASON_PEER_UNWATCHED] = { "peer_unwatched", "PeerUnwatched", PEER, true, false },
@@ -153,7 +175,98 @@ static bool text_of_end(
 	case REASON_YIELDED:
 		PRINT("no claim of this hub stands; term %" PRIu64 " is kept", n->term);
 		break;
-	case REASON_RELEASED: PRINT("term %" PRIu64 " released", n->term); break;
+	default: return false;
+	}
+	return true;
+}
+
+/* C13, from either side. */
+static bool text_of_switchover(
+    char *text, size_t size, enum machine_reason reason, const struct machine_numbers *n)
+{
+	switch (reason) {
+	case REASON_DRAINS:
+		PRINT("switchover asked for: page of term %" PRIu64 " closed, the workload ends, "
+		      "the peer catches up",
+		    n->term);
+		break;
+	case REASON_PEER_SYNCED: PRINT("the peer holds everything: gives it the lead"); break;
+	case REASON_RELEASED:
+		PRINT("term %" PRIu64 " released to the peer; this hub is standby", n->term);
+		break;
+	case REASON_SWITCHOVER_DECLINED:
+		PRINT("switchover given up: the peer's mirror could not catch up; term %" PRIu64
+		      " goes on here",
+		    n->term);
+		break;
+	case REASON_SWITCHOVER_LATE:
+		PRINT("switchover given up: a step took too long; term %" PRIu64 " goes on here",
+		    n->term);
+		break;
+	case REASON_SWITCHOVER_CALLED_OFF:
+		PRINT("switchover called off; term %" PRIu64 " goes on here", n->term);
+		break;
+	case REASON_BARRIER:
+		PRINT("the peer drains for this hub, term %" PRIu64 ": the mirror is compared "
+		      "with it",
+		    n->peer_term);
+		break;
+	case REASON_HANDED:
+		PRINT("the peer released term %" PRIu64 " to this hub: stops the mirror, claims",
+		    n->peer_term);
+		break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool text_of_command(
+    char *text, size_t size, enum machine_reason reason, const struct machine_numbers *n)
+{
+	switch (reason) {
+	case REASON_COMMANDED:
+		PRINT("promotion asked for; peer silent for %" PRId64 " ms, threshold %" PRId64
+		      " ms: guards next",
+		    n->age_ms, n->threshold_ms);
+		break;
+	case REASON_FORCED:
+		PRINT("promotion forced by an operator; peer's term %" PRIu64 ", mirror %s, lag "
+		      "%" PRId64 " ms",
+		    n->peer_term, n->complete ? "complete" : "not complete", n->lag_ms);
+		break;
+	case REASON_PAUSE_STARTED:
+		PRINT("automatic promotion paused for %" PRId64 " s", n->left_ms / 1000);
+		break;
+	case REASON_PAUSE_ENDED: PRINT("automatic promotion is not paused any more"); break;
+	case REASON_ACKNOWLEDGED:
+		PRINT("the peer's takeover with term %" PRIu64 " is acknowledged: automatic "
+		      "promotion is allowed again",
+		    n->peer_term);
+		break;
+	case REASON_PEER_ACCEPTED:
+		PRINT("the peer's new cluster is accepted; terms are kept, the mirror starts "
+		      "anew");
+		break;
+	case REASON_RECLAIMS:
+		PRINT("a worker has shown term %" PRIu64 " for 5 minutes and the peer does not "
+		      "claim it: claims anew with term %" PRIu64,
+		    n->rogue_term, n->term);
+		break;
+	case REASON_PAUSED:
+		PRINT("would promote (peer silent for %" PRId64 " ms), but is paused for another "
+		      "%" PRId64 " s",
+		    n->age_ms, n->left_ms / 1000);
+		break;
+	case REASON_MANUAL:
+		PRINT("would promote (peer silent for %" PRId64 " ms), but promotion mode is "
+		      "manual",
+		    n->age_ms);
+		break;
+	case REASON_BLOCKED:
+		PRINT("would promote (peer silent for %" PRId64 " ms), but the peer took over a "
+		      "short time ago: blocked for another %" PRId64 " s unless acknowledged",
+		    n->age_ms, n->left_ms / 1000);
+		break;
 	default: return false;
 	}
 	return true;
@@ -305,6 +418,8 @@ void trace_text(char *text, size_t size, const struct machine_said *said)
 
 	if (!text_of_way(text, size, said->reason, n) &&
 	    !text_of_end(text, size, said->reason, n) &&
+	    !text_of_switchover(text, size, said->reason, n) &&
+	    !text_of_command(text, size, said->reason, n) &&
 	    !text_of_loss(text, size, said->reason, n) &&
 	    !text_of_refusal(text, size, said->reason, n))
 		text_of_condition(text, size, said->reason, n);

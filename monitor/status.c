@@ -38,6 +38,9 @@ void status_take_leadership(
 	l->heard_ns = now_ns;
 	KEEP_TEXT(l->state, m->state);
 	KEEP_TEXT(l->reason, m->reason);
+	KEEP_TEXT(l->holds, m->holds);
+	KEEP_TEXT(l->operation, m->operation);
+	KEEP_TEXT(l->nonce, m->nonce);
 	l->role = m->role;
 	l->term = m->term;
 	l->led_term = m->led_term;

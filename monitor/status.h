@@ -23,7 +23,7 @@
 struct status_leadership {
 	bool known;
 	int64_t heard_ns;
-	char state[33], reason[513];
+	char state[33], reason[513], holds[129], operation[65], nonce[17];
 	uint32_t role; /* enum fence_role */
 	uint64_t term, led_term;
 	int64_t since_us, renewed_ns, valid_until_ns;

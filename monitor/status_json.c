@@ -108,6 +108,9 @@ static void put_leadership(const struct status *status, int64_t now_ns, struct b
 	truth(out, "armed", l->armed);
 	truth(out, "complete", l->complete);
 	text(out, "reason", l->reason);
+	text(out, "holdsPromotion", l->holds);
+	text(out, "operation", l->operation);
+	text(out, "nonce", l->nonce);
 	age_of(out, "heardAgoMs", l->heard_ns, now_ns);
 	buf_puts(out, "}");
 }

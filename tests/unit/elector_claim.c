@@ -213,7 +213,7 @@ static void test_C8_own_newest_data_takes_over_only_after_reading_the_peer(void 
 
 	(void)state;
 	world_make(&w, 0, true);
-	w.lease = (struct machine_lease){ true, HOLDER_NONE, PHASE_NONE, 6, 6, ME, w.wall_us - 1 };
+	w.lease = LEASE(HOLDER_NONE, PHASE_NONE, 6, 6, ME, w.wall_us - 1);
 	peer_leads(&w, 5);
 	w.renews = false;
 	w.peer.holder = HOLDER_NONE;

@@ -114,8 +114,7 @@ static void test_C6_active_mode_is_nothing_against_a_recorded_led_term(void **st
 	world_make(&w, 0, true);
 	peer_leads(&w, 5);
 	w.renews = false;
-	w.lease = (struct machine_lease){ true, HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER,
-		w.wall_us - S(600) / 1000 };
+	w.lease = LEASE(HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER, w.wall_us - S(600) / 1000);
 	w.m.dead = OTHER;
 	start(&w);
 	run(&w, S(5));
@@ -173,8 +172,7 @@ static void test_C7_restart_resumes_with_the_same_term(void **state)
 
 	(void)state;
 	world_make(&w, 0, true);
-	w.lease = (struct machine_lease){ true, HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER,
-		w.wall_us - 1000000 };
+	w.lease = LEASE(HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER, w.wall_us - 1000000);
 	w.m.dead = OTHER; /* the supervisor reaped it */
 	start(&w);
 	run(&w, S(2));
@@ -190,8 +188,7 @@ static void test_C15_claim_of_a_living_other_instance_is_waited_for(void **state
 
 	(void)state;
 	world_make(&w, 0, true);
-	w.lease =
-	    (struct machine_lease){ true, HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER, w.wall_us };
+	w.lease = LEASE(HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER, w.wall_us);
 	start(&w);
 	for (int i = 0; i < 20; i++) { /* it renews */
 		run(&w, S(2));
@@ -211,8 +208,7 @@ static void test_I10_claim_that_never_opened_is_withdrawn_at_the_start(void **st
 
 	(void)state;
 	world_make(&w, 1, false);
-	w.lease =
-	    (struct machine_lease){ true, HOLDER_SELF, PHASE_ACQUIRING, 5, 3, OTHER, w.wall_us };
+	w.lease = LEASE(HOLDER_SELF, PHASE_ACQUIRING, 5, 3, OTHER, w.wall_us);
 	w.m.dead = OTHER;
 	peer_leads(&w, 4);
 	start(&w);

@@ -25,6 +25,13 @@
 #define PEER_I 0x9999u
 #define UID_P  "22222222-2222-2222-2222-222222222222"
 
+#define LEASE(held, said, t, led, by, at)                                                          \
+	(struct machine_lease)                                                                     \
+	{                                                                                          \
+		.exists = true, .holder = (held), .phase = (said), .term = (t), .led_term = (led), \
+		.instance = (by), .renew_us = (at)                                                 \
+	}
+
 struct world {
 	struct machine m;
 	int64_t now_ns, wall_us;
@@ -63,6 +70,8 @@ struct world {
 	int exit_code;
 	unsigned claims, releases, syncer_starts, grants, pauses, peer_reads, witness_asks;
 	bool rejoin;
+	uint64_t barrier; /* asked for */
+	struct machine_standby said_of_itself;
 	char order[256]; /* verbs of interest, one letter each */
 	enum machine_reason said[256];
 	unsigned said_count;
@@ -105,7 +114,12 @@ static inline void write_lease(struct world *w, const struct machine_todo *t)
 			.term = t->lease.term,
 			.led_term = t->lease.led_term,
 			.instance = w->m.options.instance,
-			.renew_us = t->lease.renew_us };
+			.renew_us = t->lease.renew_us,
+			.handover = t->lease.handover,
+			.ack_id = t->lease.ack_id,
+			.ack = t->lease.ack,
+			.paused_us = t->lease.paused_us };
+		w->said_of_itself = t->lease.standby;
 		*(t->lease.claim ? &w->claims : &w->releases) += 1;
 		note(w, t->lease.claim ? 'C' : 'L');
 		e.answer.outcome = w->lose_replies ? OUTCOME_UNSURE : OUTCOME_DONE;
@@ -253,6 +267,10 @@ static inline void see(struct world *w, const struct machine_todo *t)
 		w->rejoin = t->grant.rejoin;
 		break;
 	case TODO_PAUSE: w->pauses++; break;
+	case TODO_BARRIER:
+		w->barrier = t->nonce;
+		note(w, 'B');
+		break;
 	case TODO_EXIT: w->exit_code = t->code; break;
 	default: break;
 	}

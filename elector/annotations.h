@@ -1,0 +1,31 @@
+/*
+ * The JSON annotations of section 0 that carry a switchover and a Standby's word over the two
+ * Leases (C13), as numbers of the machine and back. Pure. Those of the peer are untrusted: what is
+ * not exactly of the form says nothing, and never fails.
+ */
+#ifndef ELECTOR_ANNOTATIONS_H
+#define ELECTOR_ANNOTATIONS_H
+
+#include "base/str.h"
+#include "elector/machine.h"
+
+#define ANNOTATIONS_WHY 160
+
+/* {"id": 16 hexadecimal digits, "to": a hub}. *id 0: no such text. */
+void annotations_read_handover(struct str text, const char *self, uint64_t *id, bool *to_me);
+/* {"id", "synced": true} or {"id", "declined": true, "why"}; why may be NULL. */
+void annotations_read_ack(
+    struct str text, uint64_t *id, enum machine_ack *ack, char why[ANNOTATIONS_WHY]);
+/* {"armed", "complete", "lagMs"}; not known when one of them is missing or of another type. */
+void annotations_read_standby(struct str text, struct machine_standby *standby);
+
+/* "" for id 0, or a Standby that says nothing. */
+void annotations_put_handover(char *text, size_t size, uint64_t id, const char *to);
+void annotations_put_ack(
+    char *text, size_t size, uint64_t id, enum machine_ack ack, const char *why);
+void annotations_put_standby(char *text, size_t size, const struct machine_standby *standby);
+
+/* 16 hexadecimal digits, not all zero; 0: it is none. */
+uint64_t annotations_id(struct str text);
+
+#endif
