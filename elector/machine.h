@@ -453,7 +453,8 @@ struct machine {
 	enum hub_role role, role_asked;
 	uint64_t role_term, role_asked_term;
 	bool role_busy, record_busy, record_dirty;
-	int64_t role_at_ns, role_wait_ns, record_at_ns, record_retry_ns, own_write_ns;
+	int64_t role_at_ns, role_wait_ns, role_written_ns;
+	int64_t record_at_ns, record_retry_ns, own_write_ns;
 	bool workload_empty;
 	int64_t workload_wait_ns;
 

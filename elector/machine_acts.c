@@ -393,6 +393,7 @@ int64_t machine_wake_at_ns(const struct machine *m)
 		m->load_at_ns,
 		m->role_at_ns,
 		m->role_wait_ns,
+		m->role_written_ns + ROLE_AGAIN_NS,
 		m->record_at_ns,
 		m->record_retry_ns,
 		m->probe_at_ns,

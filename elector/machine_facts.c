@@ -442,7 +442,9 @@ static enum fact noted(struct machine *m, struct machine_step *step)
 	case MACHINE_ROLE_WRITTEN:
 		m->role_busy = false;
 		m->role_at_ns = step->now_ns + (e->ok ? 0 : m->options.retry_ns);
-		if (e->ok) {
+		if (e->ok)
+			m->role_written_ns = step->now_ns;
+		if (e->ok && (m->role != m->role_asked || m->role_term != m->role_asked_term)) {
 			m->role = m->role_asked;
 			m->role_term = m->role_asked_term;
 			m->probe_known = false;

@@ -247,6 +247,10 @@ GUARD(role_due)
 		return false;
 	if (wanted != HUB_LEADING && !m->workload_empty && s->now_ns < m->workload_wait_ns)
 		return false;
+	/* C2: a level, whoever deleted it, and whichever late write of ours came after this one. */
+	if ((m->state == STATE_STANDBY || m->state == STATE_ACTIVE || m->state == STATE_HELD) &&
+	    s->now_ns - m->role_written_ns >= ROLE_AGAIN_NS)
+		return true;
 	/* While the claim is being made the new term waits for its own HubRole, after W2. */
 	return m->role != wanted ||
 	       (m->role_term != m->term && m->state != STATE_ACQ && m->state != STATE_CONFIRM &&

@@ -51,6 +51,7 @@ struct machine_step {
 #define STATES_ALL   (BIT(STATE_COUNT) - 1)
 #define NS_PER_MS    1000000LL
 #define NS_PER_S     1000000000LL
+#define ROLE_AGAIN_NS (10 * NS_PER_S) /* C2: somebody may have deleted or changed it */
 
 #define GUARD(name)                                                                                \
 	bool name(const struct machine *m __attribute__((unused)),                                 \
