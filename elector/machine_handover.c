@@ -248,9 +248,12 @@ GUARD(let_go)
 	return !m->lease_busy && !m->unsure && !own_claims(m) && m->own.exists;
 }
 
+/* The peer's Lease stood still for as long as this hub led: that is not its silence now. */
 void act_let_go(struct machine *m, struct machine_step *s)
 {
 	m->released_ns = s->now_ns;
+	m->watch_ns = s->now_ns;
+	m->reads = 0;
 }
 
 /* --- Switchover: the one that takes over ------------------------------------------------------- */
