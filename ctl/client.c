@@ -1,5 +1,5 @@
 /*
- * The connection to the status socket (see the header). It believes nothing of what comes back:
+ * The connection to one of the two sockets (see the header). It believes nothing of what comes back:
  * commands.c parses it. Called by commands.c.
  */
 #include "ctl/client.h"
@@ -15,21 +15,22 @@
 
 #define PATIENCE_S 5
 
-static enum ctl_exit fail(struct err *err, const char *path)
+static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 {
 	if (errno == EACCES || errno == EPERM) {
-		err_set(err, "%s: permission denied; expected root or a member of run.status-group",
-		    path);
+		err_set(err, "%s: permission denied; expected root or a member of run.%s-group",
+		    path, name);
 		return CTL_REFUSED;
 	}
 	err_set(err,
 	    "no daemon answers at %s (%s); is understudyd running? Its socket is "
-	    "run.directory/status.sock",
-	    path, strerror(errno));
+	    "run.directory/%s.sock",
+	    path, strerror(errno), name);
 	return CTL_NO_DAEMON;
 }
 
-static enum ctl_exit read_all(int fd, const char *path, struct buf *out, struct err *err)
+static enum ctl_exit read_all(
+    int fd, const char *path, const char *who, struct buf *out, struct err *err)
 {
 	char block[16384];
 	ssize_t n;
@@ -42,23 +43,24 @@ static enum ctl_exit read_all(int fd, const char *path, struct buf *out, struct 
 		err_set(
 		    err, "%s: the answer is larger than 8 MiB; is it understudyd's socket?", path);
 	else if (n < 0 && errno == EAGAIN)
-		err_set(err, "%s: no answer within %d s; the monitor hangs or restarts", path,
-		    PATIENCE_S);
+		err_set(err, "%s: no answer within %d s; the %s hangs or restarts", path,
+		    PATIENCE_S, who);
 	else
 		err_set(err,
-		    "%s: closed without an answer; the monitor restarts or has too many "
-		    "readers, try again",
-		    path);
+		    "%s: closed without an answer; the %s restarts or is asked by too many, try "
+		    "again",
+		    path, who);
 	return CTL_NO_DAEMON;
 }
 
-enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
+static enum ctl_exit connect_to(
+    const char *path, const char *name, int *connected, struct err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct timeval patience = { .tv_sec = PATIENCE_S };
-	enum ctl_exit code;
 	int fd;
 
+	*connected = -1;
 	if (!str_copy(address.sun_path, sizeof(address.sun_path), str_of(path))) {
 		err_set(err, "%.120s...: longer than the %zu bytes of a socket's path", path,
 		    sizeof(address.sun_path) - 1);
@@ -67,10 +69,39 @@ enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		code = fail(err, path);
-	else
-		code = read_all(fd, path, out, err);
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		enum ctl_exit code = fail(err, path, name);
+
+		if (fd >= 0)
+			close(fd);
+		return code;
+	}
+	*connected = fd;
+	return CTL_DONE;
+}
+
+enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
+{
+	int fd;
+	enum ctl_exit code = connect_to(path, "status", &fd, err);
+
+	if (code == CTL_DONE)
+		code = read_all(fd, path, "monitor", out, err);
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+enum ctl_exit client_ask(const char *path, struct str line, struct buf *out, struct err *err)
+{
+	int fd;
+	enum ctl_exit code = connect_to(path, "admin", &fd, err);
+
+	/* A line that could not be sent shows as an answer that does not come. */
+	if (code == CTL_DONE) {
+		(void)!send(fd, line.p, line.n, MSG_NOSIGNAL);
+		code = read_all(fd, path, "elector", out, err);
+	}
 	if (fd >= 0)
 		close(fd);
 	return code;

@@ -1,6 +1,6 @@
 /*
- * One question to understudyd: connect to its status socket, read the one document, done. Nothing
- * is sent. Bounded: 8 MiB, 5 s of silence.
+ * One question to understudyd: status.sock gives its one document unasked, admin.sock answers one
+ * line. Bounded: 8 MiB, 5 s of silence.
  */
 #ifndef CTL_CLIENT_H
 #define CTL_CLIENT_H
@@ -16,5 +16,7 @@ enum ctl_exit { CTL_DONE = 0, CTL_REFUSED = 1, CTL_UNKNOWN = 3, CTL_NO_DAEMON = 
 
 /* Appends the document. CTL_DONE, or the exit code with the reason and what to do. */
 enum ctl_exit client_read(const char *path, struct buf *out, struct err *err);
+/* Sends one line (with its newline) to admin.sock and appends the answer. */
+enum ctl_exit client_ask(const char *path, struct str line, struct buf *out, struct err *err);
 
 #endif

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/operate.h"
 #include "ctl/show.h"
 
-static enum ctl_exit run_status(
-    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err);
-static enum ctl_exit run_help(
-    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err);
+static command_run_fn run_status, run_history, run_help;
 
 static const struct command commands[] = {
 	{ "status", "status [-o text|json]", "what this hub is and does, on one screen",
@@ -20,6 +18,38 @@ static const struct command commands[] = {
 	    "who leads, the peer and its age against the threshold, the mirror, the workers, what\n"
 	    "is blocked and the last transitions. -o json prints the whole document.\n",
 	    run_status },
+	{ "history", "history [-o text|json]", "the last 100 transitions of this hub, newest first",
+	    "Reads the status socket. The history lives in HubRole/self of the hub's own API server and\n"
+	    "survives restarts. -o json prints a list.\n",
+	    run_history },
+	{ "switchover", "switchover [--check] [--to HUB] [--wait] | --call-off",
+	    "hands the lead to the peer, nothing lost",
+	    "On the Active. The fence page closes, the workload ends, the peer's mirror catches up, then\n"
+	    "the peer leads; until it has everything there is a way back. --check prints each condition\n"
+	    "with its value and limit and changes nothing. --to makes sure whom. --wait waits up to ten\n"
+	    "minutes, also for one that runs already. --call-off cancels while the peer catches up.\n"
+	    "Exit: 0 the peer leads, 1 refused or given up and this hub leads as before, 3 not known yet.\n",
+	    operate_switchover },
+	{ "promote", "promote [--force] [--accept-incomplete] [--check] [--yes HUB]",
+	    "makes this Standby the Active",
+	    "On the Standby, or on a hub that is held. Without --force its guards must agree; it replaces\n"
+	    "what manual mode, a pause or a block withhold. --force asks neither peer nor workers and can\n"
+	    "lose writes. --accept-incomplete goes on without a complete mirror. Shows both hubs and asks\n"
+	    "for this hub's name; --yes gives it in a script.\n",
+	    operate_promote },
+	{ "pause", "pause --for DURATION", "no automatic promotion of this Standby for a while",
+	    "For maintenance, up to 4h, like 30m. It ends by itself, shows in status, and is told as an\n"
+	    "Event. An operator may promote meanwhile.\n",
+	    operate_pause },
+	{ "resume", "resume", "ends a pause", "Automatic promotion is possible again at once.\n",
+	    operate_resume },
+	{ "acknowledge", "acknowledge", "allows an automatic promotion soon after a takeover",
+	    "After the peer took the lead from this hub unplanned, this hub does not take it back by\n"
+	    "itself for promotion.block-window. Acknowledged, it does.\n",
+	    operate_acknowledge },
+	{ "accept-peer", "accept-peer [--yes HUB]", "trusts a peer that is another cluster than before",
+	    "After the peer hub was rebuilt. Terms are kept, the mirror starts anew.\n",
+	    operate_accept_peer },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
 	    "Prints the help of a command.\n", run_help },
 };
@@ -37,15 +67,17 @@ void commands_put_help(struct buf *out)
 {
 	buf_puts(out, "usage: understudyctl [--socket PATH] COMMAND\n\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		buf_printf(out, "  %-24s %s\n", commands[i].usage, commands[i].summary);
+		buf_printf(out, "  %-14s %s\n", commands[i].name, commands[i].summary);
 	buf_puts(out,
-	    "\n  --socket PATH            default " CLIENT_DEFAULT_SOCKET "\n\n"
+	    "\n  --socket PATH  default " CLIENT_DEFAULT_SOCKET "; admin.sock is looked for beside it\n\n"
 	    "exit status: 0 done, 1 refused, 3 unknown or still running, 4 no daemon, 64 usage\n");
 }
 
-static enum ctl_exit misused(
-    struct err *err, const struct command *command, const char *what, const char *which)
+enum ctl_exit command_misused(
+    struct err *err, const char *name, const char *what, const char *which)
 {
+	const struct command *command = name ? command_by_name(name) : NULL;
+
 	if (command)
 		err_set(err, "%s%s; expected: understudyctl [--socket PATH] %s", what, which,
 		    command->usage);
@@ -61,22 +93,26 @@ static enum ctl_exit run_help(
 
 	(void)options;
 	if (argc > 2)
-		return misused(err, command_by_name("help"), "too many words after ", argv[0]);
+		return command_misused(err, argv[0], "too many words after ", argv[0]);
 	if (argc == 1)
 		commands_put_help(out);
 	else if (command)
 		buf_printf(out, "usage: understudyctl [--socket PATH] %s\n\n%s", command->usage,
 		    command->help);
 	else
-		return misused(err, NULL, "no command is called ", argv[1]);
+		return command_misused(err, NULL, "no command is called ", argv[1]);
 	return CTL_DONE;
 }
 
-static enum ctl_exit print_document(
-    const struct buf *document, bool as_json, struct buf *out, struct err *err)
+typedef void show_fn(const json_t *document, struct buf *out);
+
+/* The document, or the member of it that is asked for: as text, or as JSON. */
+static enum ctl_exit print_document(const struct buf *document, const char *member, show_fn *show,
+    struct buf *out, struct err *err)
 {
 	json_error_t error;
 	json_t *root = json_loadb(document->data, document->len, JSON_REJECT_DUPLICATES, &error);
+	json_t *part = member ? json_object_get(root, member) : root;
 	char *text = NULL;
 	enum ctl_exit code = CTL_DONE;
 
@@ -86,9 +122,9 @@ static enum ctl_exit print_document(
 		    "status.sock?",
 		    root ? "no object" : error.text);
 		code = CTL_NO_DAEMON;
-	} else if (!as_json) {
-		show_status(root, out);
-	} else if ((text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER))) {
+	} else if (show) {
+		show(root, out);
+	} else if ((text = json_dumps(part, JSON_INDENT(2) | JSON_PRESERVE_ORDER))) {
 		buf_puts(out, text);
 		buf_puts(out, "\n");
 	}
@@ -97,26 +133,37 @@ static enum ctl_exit print_document(
 	return code;
 }
 
-static enum ctl_exit run_status(
-    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+static enum ctl_exit print_status(const struct ctl_options *options, int argc, char **argv,
+    const char *member, show_fn *show, struct buf *out, struct err *err)
 {
-	const struct command *command = command_by_name("status");
 	struct buf document = buf_make(CLIENT_MAX_BYTES);
 	bool as_json = false;
 	enum ctl_exit code;
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-o") != 0)
-			return misused(err, command, "unknown word ", argv[i]);
+			return command_misused(err, argv[0], "unknown word ", argv[i]);
 		if (++i == argc || (strcmp(argv[i], "json") != 0 && strcmp(argv[i], "text") != 0))
-			return misused(err, command, "-o takes json or text", "");
+			return command_misused(err, argv[0], "-o takes json or text", "");
 		as_json = strcmp(argv[i], "json") == 0;
 	}
 	code = client_read(options->socket, &document, err);
 	if (code == CTL_DONE)
-		code = print_document(&document, as_json, out, err);
+		code = print_document(&document, member, as_json ? NULL : show, out, err);
 	buf_free(&document);
 	return code;
+}
+
+static enum ctl_exit run_status(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	return print_status(options, argc, argv, NULL, show_status, out, err);
+}
+
+static enum ctl_exit run_history(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	return print_status(options, argc, argv, "history", show_history, out, err);
 }
 
 enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *err)
@@ -131,15 +178,15 @@ enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *e
 			return CTL_DONE;
 		}
 		if (strcmp(argv[at], "--socket") != 0)
-			return misused(err, NULL, "unknown option ", argv[at]);
+			return command_misused(err, NULL, "unknown option ", argv[at]);
 		if (++at == argc || !argv[at][0])
-			return misused(err, NULL, "--socket takes a path", "");
+			return command_misused(err, NULL, "--socket takes a path", "");
 		options.socket = argv[at];
 	}
 	if (at == argc)
-		return misused(err, NULL, "no command", "");
+		return command_misused(err, NULL, "no command", "");
 	command = command_by_name(argv[at]);
 	if (!command)
-		return misused(err, NULL, "no command is called ", argv[at]);
+		return command_misused(err, NULL, "no command is called ", argv[at]);
 	return command->run(&options, argc - at, argv + at, out, err);
 }

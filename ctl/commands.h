@@ -14,15 +14,21 @@ struct ctl_options {
 	const char *socket;
 };
 
+/* argv[0] is the command. Output is appended; on failure err says why. */
+typedef enum ctl_exit command_run_fn(const struct ctl_options *options, int argc, char **argv,
+    struct buf *out, struct err *err);
+
 struct command {
 	const char *name, *usage, *summary, *help;
-	/* argv[0] is the command. Output is appended; on failure err says why. */
-	enum ctl_exit (*run)(const struct ctl_options *options, int argc, char **argv,
-	    struct buf *out, struct err *err);
+	command_run_fn *run;
 };
 
 /* NULL when there is none of that name. */
 const struct command *command_by_name(const char *name);
+/* What is wrong with the words of a command (NULL: of the whole line), and how it is called.
+ * CTL_USAGE. */
+enum ctl_exit command_misused(
+    struct err *err, const char *name, const char *what, const char *which);
 /* The overview: usage, commands, exit codes. */
 void commands_put_help(struct buf *out);
 /* Parses argv as main gets it and runs what it asks for. */

@@ -28,7 +28,7 @@ static bool is_true(const json_t *object, const char *key)
 }
 
 /* Without C0, DEL and C1 (which is 0xc2 0x80 to 0xc2 0x9f in UTF-8). */
-static void put(struct buf *out, const char *text)
+void show_text(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text, next = (unsigned char)text[1];
@@ -45,11 +45,11 @@ static void put(struct buf *out, const char *text)
 }
 
 /* Left-aligned in a column; a longer text pushes the rest. */
-static void put_column(struct buf *out, const char *text, size_t width)
+void show_column(struct buf *out, const char *text, size_t width)
 {
 	size_t n = strlen(text);
 
-	put(out, text);
+	show_text(out, text);
 	do
 		buf_puts(out, " ");
 	while (++n < width);
@@ -77,9 +77,9 @@ static void warn(struct buf *out, const char *what, const char *which, const cha
 {
 	buf_puts(out, "! ");
 	buf_puts(out, what);
-	put(out, which);
+	show_text(out, which);
 	buf_puts(out, more[0] ? ": " : "");
-	put(out, more);
+	show_text(out, more);
 	buf_puts(out, "\n");
 }
 
@@ -144,12 +144,12 @@ static void put_head(const json_t *document, struct buf *out)
 {
 	const json_t *leadership = json_object_get(document, "leadership");
 
-	put(out, text_of(document, "identity"));
+	show_text(out, text_of(document, "identity"));
 	buf_puts(out, "  ");
 	if (json_is_object(leadership)) {
-		put(out, text_of(leadership, "state"));
+		show_text(out, text_of(leadership, "state"));
 		buf_puts(out, "  since ");
-		put(out, text_of(leadership, "since"));
+		show_text(out, text_of(leadership, "since"));
 	} else {
 		buf_puts(out, "state unknown");
 	}
@@ -162,21 +162,21 @@ static void put_leadership(const json_t *document, struct buf *out)
 	const json_t *fence = json_object_get(document, "fence");
 
 	put_label(out, "now");
-	put(out, text_of(document, "time"));
+	show_text(out, text_of(document, "time"));
 	buf_puts(out, ", configured as ");
-	put(out, text_of(document, "mode"));
+	show_text(out, text_of(document, "mode"));
 	buf_puts(out, "\n");
 	if (json_is_object(leadership)) {
 		put_label(out, "role");
-		put(out, text_of(leadership, "role"));
+		show_text(out, text_of(leadership, "role"));
 		buf_printf(out, ", term %lld, led term %lld\n", number_of(leadership, "term"),
 		    number_of(leadership, "ledTerm"));
 		put_label(out, "reason");
-		put(out, text_of(leadership, "reason"));
+		show_text(out, text_of(leadership, "reason"));
 		buf_puts(out, "\n");
 		if (text_of(leadership, "operation")[0]) {
 			put_label(out, "operation");
-			put(out, text_of(leadership, "operation"));
+			show_text(out, text_of(leadership, "operation"));
 			buf_puts(out, " is under way\n");
 		}
 	}
@@ -202,13 +202,13 @@ static void put_peer(const json_t *document, struct buf *out)
 	if (!json_is_object(peer))
 		return;
 	put_label(out, "peer");
-	put(out, text_of(peer, "identity"));
+	show_text(out, text_of(peer, "identity"));
 	buf_puts(out, " ");
-	put(out, text_of(peer, "class"));
+	show_text(out, text_of(peer, "class"));
 	buf_puts(out, ", phase ");
-	put(out, text_of(peer, "phase"));
+	show_text(out, text_of(peer, "phase"));
 	buf_puts(out, ", holder ");
-	put(out, text_of(peer, "holder"));
+	show_text(out, text_of(peer, "holder"));
 	buf_printf(out, ", term %lld, led term %lld\n", number_of(peer, "term"),
 	    number_of(peer, "ledTerm"));
 	put_label(out, "peer's Lease");
@@ -258,25 +258,25 @@ static void put_workers(const json_t *document, struct buf *out)
 		widest = n > widest ? n : widest;
 	}
 	buf_puts(out, "\n");
-	put_column(out, "WORKER", widest + 2);
+	show_column(out, "WORKER", widest + 2);
 	buf_puts(out, "STATE        TERM      ACTIVE            SINCE\n");
 	json_array_foreach(workers, i, worker)
 	{
 		char term[32];
 
 		(void)snprintf(term, sizeof(term), "%lld", number_of(worker, "term"));
-		put_column(out, text_of(worker, "name"), widest + 2);
-		put_column(out, text_of(worker, "state"), 13);
-		put_column(out, term, 10);
+		show_column(out, text_of(worker, "name"), widest + 2);
+		show_column(out, text_of(worker, "state"), 13);
+		show_column(out, term, 10);
 		if (text_of(worker, "since")[0]) {
-			put_column(out, text_of(worker, "identity"), 18);
-			put(out, text_of(worker, "since"));
+			show_column(out, text_of(worker, "identity"), 18);
+			show_text(out, text_of(worker, "since"));
 		} else {
-			put(out, text_of(worker, "identity"));
+			show_text(out, text_of(worker, "identity"));
 		}
 		if (text_of(worker, "detail")[0]) {
 			buf_puts(out, "\n    ");
-			put(out, text_of(worker, "detail"));
+			show_text(out, text_of(worker, "detail"));
 		}
 		buf_puts(out, "\n");
 	}
@@ -293,49 +293,59 @@ static void put_blocked(const json_t *document, struct buf *out)
 	json_array_foreach(blocked, i, item)
 	{
 		buf_puts(out, "  ");
-		put(out, text_of(item, "object"));
+		show_text(out, text_of(item, "object"));
 		buf_puts(out, ": ");
-		put(out, text_of(item, "why"));
+		show_text(out, text_of(item, "why"));
 		buf_puts(out, "\n");
 	}
 }
 
-static void put_history(const json_t *document, struct buf *out)
+/* The document has the newest first. */
+static void put_history(const json_t *document, size_t most, const char *indent, struct buf *out)
 {
-	const json_t *history = json_object_get(document, "history"), *event;
+	const json_t *event;
 	size_t i;
 
-	if (json_array_size(history) == 0)
-		return;
-	buf_puts(out, "\nLAST TRANSITIONS\n");
-	json_array_foreach(history, i, event)
+	json_array_foreach(json_object_get(document, "history"), i, event)
 	{
-		if (i == MAX_EVENTS)
+		if (i == most)
 			break;
+		buf_puts(out, indent);
+		show_text(out, text_of(event, "time"));
 		buf_puts(out, "  ");
-		put(out, text_of(event, "time"));
-		buf_puts(out, "  ");
-		put(out, text_of(event, "from"));
+		show_text(out, text_of(event, "from"));
 		buf_puts(out, " -> ");
-		put(out, text_of(event, "to"));
+		show_text(out, text_of(event, "to"));
 		buf_printf(out, "  term %lld  ", number_of(event, "term"));
-		put(out, text_of(event, "reason"));
+		show_text(out, text_of(event, "reason"));
 		if (text_of(event, "text")[0]) {
 			buf_puts(out, ": ");
-			put(out, text_of(event, "text"));
+			show_text(out, text_of(event, "text"));
 		}
 		buf_puts(out, "\n");
 	}
 }
 
-void show_status(const json_t *document, struct buf *out)
+void show_history(const json_t *document, struct buf *out)
+{
+	put_history(document, json_array_size(json_object_get(document, "history")), "", out);
+}
+
+void show_hubs(const json_t *document, struct buf *out)
 {
 	put_head(document, out);
 	put_warnings(document, out);
 	put_leadership(document, out);
 	put_peer(document, out);
 	put_mirror(document, out);
+}
+
+void show_status(const json_t *document, struct buf *out)
+{
+	show_hubs(document, out);
 	put_workers(document, out);
 	put_blocked(document, out);
-	put_history(document, out);
+	if (json_array_size(json_object_get(document, "history")))
+		buf_puts(out, "\nLAST TRANSITIONS\n");
+	put_history(document, MAX_EVENTS, "  ", out);
 }

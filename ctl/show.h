@@ -12,5 +12,12 @@
 /* Appends the text. A document of another shape shows as unknown values, never as an error. Texts
  * of others lose their control characters: a name must not drive the terminal. */
 void show_status(const json_t *document, struct buf *out);
+/* Its first part: both hubs and the mirror. */
+void show_hubs(const json_t *document, struct buf *out);
+/* All transitions that are known, one a line. */
+void show_history(const json_t *document, struct buf *out);
+/* One text without control characters; the same in a column, where a longer one pushes the rest. */
+void show_text(struct buf *out, const char *text);
+void show_column(struct buf *out, const char *text, size_t width);
 
 #endif

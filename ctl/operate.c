@@ -1,0 +1,376 @@
+/*
+ * Commands that change something (see the header). The elector decides; this file asks, waits and
+ * tells. Who is asked for consent sees both hubs first and types the name of the one that will
+ * lead. Called by commands.c through its table.
+ */
+#include "ctl/operate.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl/show.h"
+
+#define ASK_AGAIN_MS  200
+#define PATIENCE_MS   20000  /* without --wait: the steps of a switchover, its 10 s among them */
+#define WAIT_MS       600000 /* with it */
+#define MAX_HUB_BYTES 256
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+static enum ctl_exit ask(
+    const struct ctl_options *options, json_t *request, json_t **answer, struct err *err)
+{
+	char path[512];
+	char *line = json_dumps(request, JSON_COMPACT);
+	struct buf sent = buf_make(4096), out = buf_make(1 << 20);
+	const char *slash = strrchr(options->socket, '/');
+	int directory = slash ? (int)(slash - options->socket) + 1 : 0;
+	enum ctl_exit code = CTL_USAGE;
+
+	*answer = NULL;
+	json_decref(request);
+	(void)snprintf(path, sizeof(path), "%.*sadmin.sock", directory, options->socket);
+	if (line) {
+		buf_puts(&sent, line);
+		buf_puts(&sent, "\n");
+		code = client_ask(path, buf_str(&sent), &out, err);
+	}
+	if (code == CTL_DONE) {
+		*answer = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, NULL);
+		if (!json_is_object(*answer)) {
+			err_set(err, "%s: what came back is no answer; is it understudyd's socket?",
+			    path);
+			code = CTL_NO_DAEMON;
+		}
+	}
+	free(line);
+	buf_free(&sent);
+	buf_free(&out);
+	return code;
+}
+
+static enum ctl_exit exit_of(const json_t *answer)
+{
+	const char *outcome = text_of(answer, "outcome");
+
+	if (strcmp(outcome, "done") == 0)
+		return CTL_DONE;
+	return strcmp(outcome, "refused") == 0 ? CTL_REFUSED : CTL_UNKNOWN;
+}
+
+static void put_checks(const json_t *answer, struct buf *out)
+{
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "checks"), i, check)
+	{
+		buf_puts(out, json_is_true(json_object_get(check, "ok")) ? "  ok  " : "  NO  ");
+		show_column(out, text_of(check, "name"), 34);
+		show_column(out, text_of(check, "value"), 24);
+		buf_puts(out, "must be: ");
+		show_text(out, text_of(check, "limit"));
+		buf_puts(out, "\n");
+	}
+}
+
+/* The answer as text; the reason of what is not done goes to err. */
+static enum ctl_exit tell(const char *what, const json_t *answer, struct buf *out, struct err *err)
+{
+	enum ctl_exit code = exit_of(answer);
+	const char *operation = text_of(answer, "operation");
+	struct buf line = buf_make(2048);
+
+	put_checks(answer, out);
+	buf_printf(&line, "%s%s%.16s: %s: ", what, operation[0] ? " " : "", operation,
+	    code == CTL_DONE      ? "done"
+	    : code == CTL_REFUSED ? "refused"
+				  : "not known yet");
+	show_text(&line, text_of(answer, "text"));
+	if (code == CTL_UNKNOWN && operation[0])
+		buf_puts(&line, " (it goes on by itself; --wait waits for its end)");
+	if (code == CTL_DONE)
+		buf_printf(out, "%s\n", line.data);
+	else
+		err_set(err, "%s", line.data);
+	buf_free(&line);
+	return code;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec span = { ms / 1000, ms % 1000 * 1000000 };
+
+	(void)nanosleep(&span, NULL);
+}
+
+/* Follows an operation to its end. An elector that started anew does not know it any more, and a
+ * broken link says nothing about what it did: both are "not known", never "failed" (B14). */
+static enum ctl_exit follow(const struct ctl_options *options, const char *what, json_t *answer,
+    long patience_ms, struct buf *out, struct err *err)
+{
+	enum ctl_exit code = exit_of(answer);
+	char id[20];
+
+	(void)snprintf(id, sizeof(id), "%.16s", text_of(answer, "operation"));
+	for (long waited = 0; id[0] && code == CTL_UNKNOWN && waited < patience_ms &&
+			      strcmp(text_of(answer, "outcome"), "running") == 0;
+	     waited += ASK_AGAIN_MS) {
+		json_t *next = NULL;
+
+		pause_ms(ASK_AGAIN_MS);
+		if (ask(options, json_pack("{s:s, s:s}", "verb", "operation", "operation", id),
+			&next, err) != CTL_DONE) {
+			json_decref(next);
+			json_decref(answer);
+			err_set(err, "%s %s: not known: its hub does not answer any more; see "
+				     "status and history on both hubs",
+			    what, id);
+			return CTL_UNKNOWN;
+		}
+		json_decref(answer);
+		answer = next;
+		code = exit_of(answer);
+	}
+	code = tell(what, answer, out, err);
+	json_decref(answer);
+	return code;
+}
+
+/* --- Words ------------------------------------------------------------------------------------ */
+
+bool operate_duration(const char *text, long long *ms)
+{
+	long long total = 0, number;
+	bool any = false;
+	char *end;
+
+	while (*text >= '0' && *text <= '9') {
+		number = strtoll(text, &end, 10);
+		if (number > 1000000)
+			return false;
+		total += number * (*end == 'h' ? 3600000 : *end == 'm' ? 60000 : 1000);
+		if (*end != 'h' && *end != 'm' && *end != 's')
+			return false;
+		text = end + 1;
+		any = true;
+	}
+	*ms = total;
+	return any && *text == '\0';
+}
+
+/* The value behind an option, NULL when there is none. */
+static const char *value_of(int argc, char **argv, int *at)
+{
+	return ++*at < argc && argv[*at][0] ? argv[*at] : NULL;
+}
+
+/* --- Switchover ------------------------------------------------------------------------------- */
+
+enum ctl_exit operate_switchover(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	bool check = false, wait = false, call_off = false;
+	const char *to = NULL;
+	json_t *request, *answer;
+	enum ctl_exit code;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--check") == 0)
+			check = true;
+		else if (strcmp(argv[i], "--wait") == 0)
+			wait = true;
+		else if (strcmp(argv[i], "--call-off") == 0)
+			call_off = true;
+		else if (strcmp(argv[i], "--to") != 0)
+			return command_misused(err, argv[0], "unknown word ", argv[i]);
+		else if (!(to = value_of(argc, argv, &i)))
+			return command_misused(err, argv[0], "--to takes the name of a hub", "");
+	}
+	if (call_off && (check || wait || to))
+		return command_misused(err, argv[0], "--call-off stands alone", "");
+	request = json_pack("{s:s}", "verb", call_off ? "call-off" : "switchover");
+	if (check)
+		json_object_set_new(request, "check", json_true());
+	if (to)
+		json_object_set_new(request, "to", json_string(to));
+	code = ask(options, request, &answer, err);
+	if (code != CTL_DONE) {
+		json_decref(answer);
+		return code;
+	}
+	return follow(options, check ? "check" : call_off ? "call-off" : "switchover", answer,
+	    wait ? WAIT_MS : PATIENCE_MS, out, err);
+}
+
+/* --- Promotion and what else takes consent ------------------------------------------------------ */
+
+/* On the terminal: what is, what it means, and the name to type. True when it was typed. */
+static bool typed_consent(const json_t *document, const char *hub, const char *what)
+{
+	struct buf text = buf_make(1 << 16);
+	char line[MAX_HUB_BYTES + 2] = "";
+
+	if (!isatty(STDIN_FILENO))
+		return false;
+	show_hubs(document, &text);
+	(void)fprintf(stderr, "%s\n%s\nType the name of this hub to go on: ", text.data, what);
+	buf_free(&text);
+	if (!fgets(line, sizeof(line), stdin))
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	return strcmp(line, hub) == 0;
+}
+
+/* The hub's name and the nonce of what was shown, into the request. */
+static enum ctl_exit consent(const struct ctl_options *options, const char *yes, const char *what,
+    json_t *request, struct err *err)
+{
+	struct buf bytes = buf_make(CLIENT_MAX_BYTES);
+	enum ctl_exit code = client_read(options->socket, &bytes, err);
+	json_t *document =
+	    code == CTL_DONE ? json_loadb(bytes.data, bytes.len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	const char *hub = text_of(document, "identity");
+	const char *nonce = text_of(json_object_get(document, "leadership"), "nonce");
+
+	if (code == CTL_DONE && (!hub[0] || !nonce[0])) {
+		err_set(err, "the status says neither this hub's name nor what it does: try again");
+		code = CTL_NO_DAEMON;
+	} else if (code == CTL_DONE && yes && strcmp(yes, hub) != 0) {
+		err_set(err, "--yes names %s, this hub is %s: nothing was done", yes, hub);
+		code = CTL_REFUSED;
+	} else if (code == CTL_DONE && !yes && !typed_consent(document, hub, what)) {
+		err_set(err, "not confirmed: nothing was done; in a script: --yes %s", hub);
+		code = CTL_REFUSED;
+	} else if (code == CTL_DONE) {
+		json_object_set_new(request, "hub", json_string(hub));
+		json_object_set_new(request, "nonce", json_string(nonce));
+	}
+	json_decref(document);
+	buf_free(&bytes);
+	return code;
+}
+
+static const char *const promote_text =
+    "This hub takes the lead when its guards agree that the peer is silent.";
+static const char *const force_text =
+    "FORCED: this hub takes the lead whatever the peer and the workers say. If the peer still\n"
+    "leads, both hubs may write until it notices, and what it wrote and the mirror did not see\n"
+    "is left behind on the peer.";
+static const char *const accept_text =
+    "The mirror need not be complete: objects that are missing here will be missing for\n"
+    "controllers and workers.";
+
+enum ctl_exit operate_promote(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	bool force = false, accept = false, check = false;
+	const char *yes = NULL;
+	json_t *request, *answer = NULL;
+	char what[640];
+	enum ctl_exit code;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--force") == 0)
+			force = true;
+		else if (strcmp(argv[i], "--accept-incomplete") == 0)
+			accept = true;
+		else if (strcmp(argv[i], "--check") == 0)
+			check = true;
+		else if (strcmp(argv[i], "--yes") != 0)
+			return command_misused(err, argv[0], "unknown word ", argv[i]);
+		else if (!(yes = value_of(argc, argv, &i)))
+			return command_misused(err, argv[0], "--yes takes this hub's name", "");
+	}
+	(void)snprintf(what, sizeof(what), "%s%s%s", force ? force_text : promote_text,
+	    accept ? "\n" : "", accept ? accept_text : "");
+	request = json_pack("{s:s, s:b, s:b, s:b}", "verb", "promote", "force", force,
+	    "acceptIncomplete", accept, "check", check);
+	code = check ? CTL_DONE : consent(options, yes, what, request, err);
+	if (code != CTL_DONE) {
+		json_decref(request);
+		return code;
+	}
+	code = ask(options, request, &answer, err);
+	if (code == CTL_DONE)
+		return follow(
+		    options, check ? "check" : "promotion", answer, PATIENCE_MS, out, err);
+	json_decref(answer);
+	return code;
+}
+
+static enum ctl_exit ask_and_tell(const struct ctl_options *options, const char *what,
+    json_t *request, struct buf *out, struct err *err)
+{
+	json_t *answer = NULL;
+	enum ctl_exit code = ask(options, request, &answer, err);
+
+	if (code == CTL_DONE)
+		code = tell(what, answer, out, err);
+	json_decref(answer);
+	return code;
+}
+
+enum ctl_exit operate_accept_peer(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	json_t *request;
+	enum ctl_exit code;
+
+	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--yes") != 0))
+		return command_misused(err, argv[0], "unknown word ", argv[1]);
+	request = json_pack("{s:s}", "verb", "accept-peer");
+	code = consent(options, argc == 3 ? argv[2] : NULL,
+	    "The peer is another cluster than before. From now on this hub trusts it, and mirrors\n"
+	    "it anew.",
+	    request, err);
+	if (code == CTL_DONE)
+		return ask_and_tell(options, "accept-peer", request, out, err);
+	json_decref(request);
+	return code;
+}
+
+/* --- Pause, resume, acknowledge ---------------------------------------------------------------- */
+
+enum ctl_exit operate_pause(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	long long ms;
+
+	if (argc != 3 || strcmp(argv[1], "--for") != 0 || !operate_duration(argv[2], &ms))
+		return command_misused(
+		    err, argv[0], "it takes --for and a duration up to 4h, like 30m", "");
+	return ask_and_tell(options, "pause",
+	    json_pack("{s:s, s:I}", "verb", "pause", "forMs", (json_int_t)ms), out, err);
+}
+
+static enum ctl_exit ask_plain(const struct ctl_options *options, int argc, char **argv,
+    const char *verb, struct buf *out, struct err *err)
+{
+	if (argc != 1)
+		return command_misused(err, argv[0], "unknown word ", argv[1]);
+	return ask_and_tell(options, verb, json_pack("{s:s}", "verb", verb), out, err);
+}
+
+enum ctl_exit operate_resume(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	return ask_plain(options, argc, argv, "resume", out, err);
+}
+
+enum ctl_exit operate_acknowledge(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	return ask_plain(options, argc, argv, "acknowledge", out, err);
+}

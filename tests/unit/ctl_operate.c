@@ -1,0 +1,301 @@
+/*
+ * Goal: what is sent to admin.sock is what was asked for and nothing else; done is 0, refused is 1
+ * with each check and its limit, everything that is not known is 3, never "failed" (B14, B15); a
+ * forced promotion happens only under the name and the nonce that were shown. Method: a child plays
+ * the daemon on both sockets from a script of answers, and keeps the requests.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "ctl/operate.h"
+
+static char directory[] = "/tmp/understudyctl-test-XXXXXX", path[64], requests[96];
+static struct buf out;
+static struct err err;
+
+static int make_directory(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory))
+		return -1;
+	(void)snprintf(path, sizeof(path), "%s/status.sock", directory);
+	(void)snprintf(requests, sizeof(requests), "%s/requests", directory);
+	return freopen("/dev/null", "r", stdin) ? 0 : -1; /* no terminal */
+}
+
+static int remove_directory(void **state)
+{
+	char admin[96];
+
+	(void)state;
+	(void)unlink(path);
+	(void)unlink(requests);
+	(void)snprintf(admin, sizeof(admin), "%s/admin.sock", directory);
+	(void)unlink(admin);
+	return rmdir(directory);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	out = buf_make(1 << 20);
+	err.text[0] = '\0';
+	(void)unlink(requests);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	buf_free(&out);
+	return 0;
+}
+
+#define RUN(...)                                                                                   \
+	commands_run((int)(sizeof((char *[]){ "understudyctl", "--socket", path, __VA_ARGS__ }) /  \
+			   sizeof(char *)),                                                        \
+	    (char *[]){ "understudyctl", "--socket", path, __VA_ARGS__, NULL }, &out, &err)
+
+static int listen_at(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory, name);
+	(void)unlink(address.sun_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 4), 0);
+	return fd;
+}
+
+static void answer_one(int fd, const char *text, FILE *kept)
+{
+	char line[2048] = "";
+	int client = accept(fd, NULL, NULL);
+	ssize_t n = kept ? read(client, line, sizeof(line) - 1) : 0;
+
+	if (kept && n > 0) {
+		(void)fputs(line, kept);
+		(void)fflush(kept);
+	}
+	(void)!write(client, text, strlen(text));
+	close(client);
+}
+
+/* status: the one document, NULL: not asked. Then one answer for each connection to admin.sock. */
+static void serve(const char *status, const char *const *answers, unsigned count)
+{
+	int status_fd = status ? listen_at("status.sock") : -1, fd = listen_at("admin.sock");
+	FILE *kept;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		kept = fopen(requests, "w");
+		if (status)
+			answer_one(status_fd, status, NULL);
+		for (unsigned i = 0; i < count; i++)
+			answer_one(fd, answers[i], kept);
+		_exit(0);
+	}
+	close(fd);
+	if (status)
+		close(status_fd);
+}
+
+#define SERVE(status, ...)                                                                         \
+	serve(status, (const char *const[]){ __VA_ARGS__ },                                        \
+	    sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+
+static const char *asked(void)
+{
+	static char text[4096];
+	FILE *file;
+	size_t n;
+
+	assert_true(wait(NULL) > 0);
+	file = fopen(requests, "r");
+	assert_non_null(file);
+	n = fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	text[n] = '\0';
+	return text;
+}
+
+#define ID "\"operation\":\"00000000000000aa\""
+
+static void a_switchover_is_followed_to_its_end(void **state)
+{
+	(void)state;
+	SERVE(NULL, "{\"outcome\":\"running\"," ID ",\"text\":\"begun\"}",
+	    "{\"outcome\":\"running\"," ID ",\"text\":\"draining\"}",
+	    "{\"outcome\":\"done\"," ID ",\"text\":\"hub-b leads with term 3\"}");
+	assert_int_equal(RUN("switchover", "--to", "hub-b"), CTL_DONE);
+	assert_string_equal(
+	    out.data, "switchover 00000000000000aa: done: hub-b leads with term 3\n");
+	assert_string_equal(asked(),
+	    "{\"verb\":\"switchover\",\"to\":\"hub-b\"}\n"
+	    "{\"verb\":\"operation\",\"operation\":\"00000000000000aa\"}\n"
+	    "{\"verb\":\"operation\",\"operation\":\"00000000000000aa\"}\n");
+}
+
+static void B15_a_refusal_names_each_check_value_and_limit(void **state)
+{
+	(void)state;
+	SERVE(NULL,
+	    "{\"outcome\":\"refused\",\"checks\":[{\"name\":\"standby armed\",\"value\":\"no\","
+	    "\"limit\":\"yes\",\"ok\":false},{\"name\":\"lag\",\"value\":\"3 ms\",\"limit\":\"at "
+	    "most 4999 ms\",\"ok\":true}],\"text\":\"nothing was changed\"}");
+	assert_int_equal(RUN("switchover", "--check"), CTL_REFUSED);
+	assert_string_equal(out.data,
+	    "  NO  standby armed                     no                      must be: yes\n"
+	    "  ok  lag                               3 ms                    must be: at most "
+	    "4999 ms\n");
+	assert_string_equal(err.text, "check: refused: nothing was changed");
+	assert_string_equal(asked(), "{\"verb\":\"switchover\",\"check\":true}\n");
+}
+
+static void B14_what_is_not_known_is_3(void **state)
+{
+	(void)state;
+	/* The elector went away in the middle. */
+	SERVE(NULL, "{\"outcome\":\"running\"," ID ",\"text\":\"begun\"}");
+	assert_int_equal(RUN("switchover"), CTL_UNKNOWN);
+	assert_non_null(strstr(err.text, "00000000000000aa: not known"));
+	(void)asked();
+	/* One that started anew. */
+	SERVE(NULL, "{\"outcome\":\"running\"," ID ",\"text\":\"begun\"}",
+	    "{\"outcome\":\"unknown\",\"text\":\"no such operation\"}");
+	assert_int_equal(RUN("switchover", "--wait"), CTL_UNKNOWN);
+	assert_non_null(strstr(err.text, "not known yet: no such operation"));
+	(void)asked();
+}
+
+static void strange_answers_are_no_success(void **state)
+{
+	static const char *const answers[] = { "", "[]", "{\"outcome\":\"don", "{}",
+		"{\"outcome\":5}" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		SERVE(NULL, answers[i]);
+		assert_in_set(RUN("resume"),
+		    ((const LargestIntegralType[]){ CTL_NO_DAEMON, CTL_UNKNOWN }), 2);
+		(void)asked();
+	}
+	/* What a name does to a terminal. */
+	SERVE(NULL, "{\"outcome\":\"done\",\"text\":\"a\\u001b[2Jb\"}");
+	assert_int_equal(RUN("resume"), CTL_DONE);
+	assert_string_equal(out.data, "resume: done: a?[2Jb\n");
+	(void)asked();
+}
+
+static const char status[] = "{\"identity\":\"hub-b\",\"leadership\":{\"state\":\"standby\","
+			     "\"nonce\":\"00000000000000cc\"}}";
+
+static void force_takes_the_name_and_the_nonce_that_were_shown(void **state)
+{
+	(void)state;
+	SERVE(status, "{\"outcome\":\"running\"," ID ",\"text\":\"begun\"}",
+	    "{\"outcome\":\"done\"," ID ",\"text\":\"this hub leads with term 3\"}");
+	assert_int_equal(
+	    RUN("promote", "--force", "--accept-incomplete", "--yes", "hub-b"), CTL_DONE);
+	assert_string_equal(asked(),
+	    "{\"verb\":\"promote\",\"force\":true,\"acceptIncomplete\":true,\"check\":false,"
+	    "\"hub\":\"hub-b\",\"nonce\":\"00000000000000cc\"}\n"
+	    "{\"verb\":\"operation\",\"operation\":\"00000000000000aa\"}\n");
+}
+
+static void without_consent_nothing_is_asked(void **state)
+{
+	(void)state;
+	serve(status, NULL, 0);
+	assert_int_equal(RUN("promote", "--force", "--yes", "hub-a"), CTL_REFUSED);
+	assert_string_equal(err.text, "--yes names hub-a, this hub is hub-b: nothing was done");
+	assert_string_equal(asked(), "");
+	serve(status, NULL, 0);
+	assert_int_equal(RUN("promote", "--force"), CTL_REFUSED); /* no terminal to ask at */
+	assert_non_null(strstr(err.text, "--yes hub-b"));
+	assert_string_equal(asked(), "");
+	serve("{\"identity\":\"hub-b\"}", NULL, 0);
+	assert_int_equal(RUN("promote", "--yes", "hub-b"), CTL_NO_DAEMON);
+	assert_string_equal(asked(), "");
+	serve(status, NULL, 0);
+	assert_int_equal(RUN("accept-peer"), CTL_REFUSED);
+	assert_string_equal(asked(), "");
+}
+
+static void plain_commands_are_one_line(void **state)
+{
+	(void)state;
+	SERVE(NULL, "{\"outcome\":\"done\",\"text\":\"paused\"}");
+	assert_int_equal(RUN("pause", "--for", "1h30m"), CTL_DONE);
+	assert_string_equal(asked(), "{\"verb\":\"pause\",\"forMs\":5400000}\n");
+	SERVE(NULL, "{\"outcome\":\"done\",\"text\":\"fine\"}");
+	assert_int_equal(RUN("acknowledge"), CTL_DONE);
+	assert_string_equal(asked(), "{\"verb\":\"acknowledge\"}\n");
+	SERVE(NULL, "{\"outcome\":\"done\",\"text\":\"fine\"}");
+	assert_int_equal(RUN("switchover", "--call-off"), CTL_DONE);
+	assert_string_equal(asked(), "{\"verb\":\"call-off\"}\n");
+}
+
+static void misuse_is_64_and_asks_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(RUN("switchover", "now"), CTL_USAGE);
+	assert_int_equal(RUN("switchover", "--to"), CTL_USAGE);
+	assert_int_equal(RUN("switchover", "--call-off", "--wait"), CTL_USAGE);
+	assert_int_equal(RUN("promote", "--yes"), CTL_USAGE);
+	assert_int_equal(RUN("promote", "--force", "please"), CTL_USAGE);
+	assert_int_equal(RUN("pause"), CTL_USAGE);
+	assert_int_equal(RUN("pause", "--for", "soon"), CTL_USAGE);
+	assert_int_equal(RUN("pause", "--for", "-5m"), CTL_USAGE);
+	assert_int_equal(RUN("resume", "x"), CTL_USAGE);
+	assert_int_equal(RUN("acknowledge", "x"), CTL_USAGE);
+	assert_int_equal(RUN("accept-peer", "x"), CTL_USAGE);
+	assert_non_null(strstr(err.text, "expected: understudyctl"));
+}
+
+static void durations(void **state)
+{
+	static const char *const bad[] = { "", "5", "m", "5x", "5m ", "1h-3m", "99999999999999999s",
+		"1.5h", "+3m" };
+	long long ms;
+
+	(void)state;
+	assert_true(operate_duration("90s", &ms) && ms == 90000);
+	assert_true(operate_duration("4h", &ms) && ms == 14400000);
+	assert_true(operate_duration("1h2m3s", &ms) && ms == 3723000);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(operate_duration(bad[i], &ms));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_switchover_is_followed_to_its_end),
+		TEST(B15_a_refusal_names_each_check_value_and_limit),
+		TEST(B14_what_is_not_known_is_3),
+		TEST(strange_answers_are_no_success),
+		TEST(force_takes_the_name_and_the_nonce_that_were_shown),
+		TEST(without_consent_nothing_is_asked),
+		TEST(plain_commands_are_one_line),
+		TEST(misuse_is_64_and_asks_nothing),
+		TEST(durations),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
