@@ -66,17 +66,17 @@ void log_write(enum log_level level, const char *format, ...)
 	if (level < context.least)
 		return;
 	n = put_time(line, sizeof(line));
-	n += clip(snprintf(line + n, sizeof(line) - n, " %-5s %s: ", level_names[level],
-		      context.process),
+	n += clip(
+	    snprintf(line + n, sizeof(line) - n, " %-5s %s: ", level_names[level], context.process),
 	    sizeof(line) - n);
 	head = n;
 	if (context.dropped)
-		n += clip(snprintf(line + n, sizeof(line) - n, "[%lu lines dropped] ",
-			      context.dropped),
+		n += clip(
+		    snprintf(line + n, sizeof(line) - n, "[%lu lines dropped] ", context.dropped),
 		    sizeof(line) - n);
 	va_start(arguments, format);
-	n += clip(vsnprintf(line + n, sizeof(line) - 1 - n, format, arguments),
-	    sizeof(line) - 1 - n);
+	n += clip(
+	    vsnprintf(line + n, sizeof(line) - 1 - n, format, arguments), sizeof(line) - 1 - n);
 	va_end(arguments);
 	escape_controls(line + head);
 	line[n++] = '\n';

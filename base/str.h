@@ -27,6 +27,6 @@ bool str_is_utf8(struct str text);
 
 #define STR_LIT(text) ((struct str){ (text), sizeof(text) - 1 })
 /* For printf: "%.*s". */
-#define STR_ARG(s)    (int)(s).n, (s).p
+#define STR_ARG(s) (int)(s).n, (s).p
 
 #endif

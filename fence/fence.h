@@ -32,11 +32,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FENCE_MAGIC	  0x5546u
-#define FENCE_VERSION	  1u
-#define FENCE_BYTES	  4096
+#define FENCE_MAGIC       0x5546u
+#define FENCE_VERSION     1u
+#define FENCE_BYTES       4096
 #define FENCE_MAX_SPAN_NS 600000000000LL
-#define FENCE_TRIES	  64
+#define FENCE_TRIES       64
 #define FENCE_TMPFS_MAGIC 0x01021994
 
 enum fence_role { FENCE_NONE, FENCE_STANDBY, FENCE_LEADING, FENCE_DRAINING };
@@ -82,7 +82,9 @@ static inline uint64_t fence_boot_id(void)
 		close(fd);
 	for (ssize_t i = 0; i < n && digits < 16; i++) {
 		char c = text[i];
-		int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+		int digit = c >= '0' && c <= '9'   ? c - '0'
+			    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+						   : -1;
 
 		if (digit < 0)
 			continue;
@@ -153,7 +155,7 @@ static inline bool fence_read(const struct fence *fence, struct fence_view *view
 		view->instance = __atomic_load_n(&w[FENCE_WORD_INSTANCE], __ATOMIC_RELAXED);
 		view->role = (uint32_t)(head >> 32);
 		view->here = (uint32_t)head == (uint32_t)fence_head(0) && boot == fence->boot &&
-		    boot != 0 && time_ns == fence->time_ns;
+			     boot != 0 && time_ns == fence->time_ns;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (before % 2 == 0 &&
 		    __atomic_load_n(&w[FENCE_WORD_SEQUENCE], __ATOMIC_RELAXED) == before)

@@ -14,8 +14,8 @@
 #include "ipc/link.h"
 #include "ipc/messages.h"
 
-#define DISPATCH_JOIN_(a, b) a##b
-#define DISPATCH_JOIN(a, b)  DISPATCH_JOIN_(a, b)
+#define DISPATCH_JOIN_(a, b)   a##b
+#define DISPATCH_JOIN(a, b)    DISPATCH_JOIN_(a, b)
 #define DISPATCH_HANDLER(name) DISPATCH_JOIN(DISPATCH_PREFIX, _on_##name)
 
 #define U64(...)
@@ -26,8 +26,8 @@
 #define BYTES(...)
 #define MESSAGE_END(...)
 #define MESSAGE(ID, name, ...)                                                                     \
-	enum verdict DISPATCH_HANDLER(name)(DISPATCH_CONTEXT *, const struct link *,               \
-	    const struct msg_##name *, int);
+	enum verdict DISPATCH_HANDLER(name)(                                                       \
+	    DISPATCH_CONTEXT *, const struct link *, const struct msg_##name *, int);
 #include "ipc/messages.def"
 
 #define U64(...)
@@ -38,15 +38,15 @@
 #define BYTES(...)
 #define MESSAGE_END(...)
 /* CREDENTIAL comes by the loader's own link to role_ops.on_credential, never here. */
-#define DISPATCH_TAKES(ID, to) (((to) & ROLE_BIT(DISPATCH_ROLE)) != 0 && MSG_##ID != MSG_CREDENTIAL)
+#define DISPATCH_TAKES(ID, to) (((to)&ROLE_BIT(DISPATCH_ROLE)) != 0 && MSG_##ID != MSG_CREDENTIAL)
 /* __builtin_choose_expr: a handler for a message that this role never gets is not even named. */
 #define MESSAGE(ID, name, from, to, ...)                                                           \
 	case MSG_##ID:                                                                             \
-		return __builtin_choose_expr(DISPATCH_TAKES(ID, to),                              \
-		    DISPATCH_HANDLER(name), link_refuse)(context, link, &message->name, fd);
+		return __builtin_choose_expr(DISPATCH_TAKES(ID, to), DISPATCH_HANDLER(name),       \
+		    link_refuse)(context, link, &message->name, fd);
 
-static enum verdict DISPATCH_JOIN(DISPATCH_PREFIX, _dispatch)(void *opaque,
-    const struct link *link, const struct message *message, int fd)
+static enum verdict DISPATCH_JOIN(DISPATCH_PREFIX, _dispatch)(
+    void *opaque, const struct link *link, const struct message *message, int fd)
 {
 	DISPATCH_CONTEXT *context = opaque;
 

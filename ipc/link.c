@@ -16,8 +16,8 @@
 #include "base/check.h"
 #include "base/log.h"
 
-#define MAX_QUEUED_BYTES (1024 * 1024)
-#define MAX_PER_WAKEUP	 32
+#define MAX_QUEUED_BYTES ((size_t)1024 * 1024)
+#define MAX_PER_WAKEUP   32
 
 struct link_packet {
 	struct link_packet *next;
@@ -68,8 +68,8 @@ static void want_output(struct link *link, bool wanted);
 static void flush(struct link *link)
 {
 	while (link->first) {
-		ssize_t n = send(link->fd, link->first->bytes, link->first->n,
-		    MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n =
+		    send(link->fd, link->first->bytes, link->first->n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -137,7 +137,9 @@ static bool receive_one(struct link *link)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec vector = { receive_buffer, sizeof(receive_buffer) };
-	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr header = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
 		.msg_controllen = CMSG_LEN(sizeof(int)) };
 	struct err err = { "" };
 	enum verdict verdict = VERDICT_PEER_BROKEN;
@@ -184,8 +186,8 @@ static void on_ready(void *arg, uint32_t events)
 
 static void want_output(struct link *link, bool wanted)
 {
-	loop_watch(link->loop, link->fd, EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0), on_ready,
-	    link);
+	loop_watch(
+	    link->loop, link->fd, EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0), on_ready, link);
 }
 
 struct link *link_new(struct loop *loop, int fd, struct role_id self, struct role_id peer,
@@ -265,7 +267,8 @@ static bool enqueue(struct link *link, enum message_id id, uint64_t key, const s
 	memcpy(fresh->bytes, packet->data, packet->len);
 	if ((queue == QUEUE_KEEP || queue == QUEUE_KEEP_EACH) && replace_queued(link, fresh))
 		return true;
-	while (link->queued >= LINK_MAX_QUEUED || link->queued_bytes + fresh->n > MAX_QUEUED_BYTES) {
+	while (
+	    link->queued >= LINK_MAX_QUEUED || link->queued_bytes + fresh->n > MAX_QUEUED_BYTES) {
 		if (drop_oldest(link))
 			continue;
 		free_packet(fresh);
@@ -294,7 +297,9 @@ static ssize_t send_with_fd(struct link *link, const struct buf *packet, int fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
 	struct iovec vector = { packet->data, packet->len };
-	struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr header = { .msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes) };
 
 	control.header.cmsg_level = SOL_SOCKET;
@@ -327,8 +332,8 @@ bool link_send(struct link *link, enum message_id id, const void *body, int fd)
 		sent = enqueue(link, id, key, &packet);
 		goto out;
 	}
-	n = fd < 0 ? send(link->fd, packet.data, packet.len, MSG_NOSIGNAL | MSG_DONTWAIT) :
-		     send_with_fd(link, &packet, fd);
+	n = fd < 0 ? send(link->fd, packet.data, packet.len, MSG_NOSIGNAL | MSG_DONTWAIT)
+		   : send_with_fd(link, &packet, fd);
 	if (n >= 0)
 		sent = true;
 	else if (errno == EAGAIN && fd < 0)

@@ -32,8 +32,8 @@ struct link {
 
 struct link_ops {
 	enum verdict (*on_message)(void *owner, struct link *link, const struct message *, int fd);
-	/* The link is dead (hang-up, queue full, bad message when broken is set): free it. Called at
-	 * most once, never from inside link_send. */
+	/* The link is dead (hang-up, queue full, bad message when broken is set): free it. Called
+	 * at most once, never from inside link_send. */
 	void (*on_end)(void *owner, struct link *link, bool broken, const char *why);
 };
 

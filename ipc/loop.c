@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define BATCH	   64
+#define BATCH 64
 /* Rounds of readable input before timers get their turn: bounds a peer that never stops sending. */
 #define MAX_ROUNDS 256
 

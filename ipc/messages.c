@@ -13,14 +13,16 @@
 
 #define FIELD(name, field, type, least, most)                                                      \
 	{ #field, type, offsetof(struct msg_##name, field), (uint64_t)(least), (uint64_t)(most) },
-#define MESSAGE(ID, name, ...)		static const struct field_row fields_##name[] = {
-#define U64(name, field, ...)		FIELD(name, field, FIELD_U64, __VA_ARGS__)
-#define I64(name, field, ...)		FIELD(name, field, FIELD_I64, __VA_ARGS__)
-#define BOOL(name, field)		FIELD(name, field, FIELD_BOOL, 0, 1)
-#define ENUM(name, field, last)		FIELD(name, field, FIELD_ENUM, 0, last)
-#define TEXT(name, field, most)		FIELD(name, field, FIELD_TEXT, 0, most)
-#define BYTES(name, field, most)	FIELD(name, field, FIELD_BYTES, 0, most)
-#define MESSAGE_END(ID, name)		};
+#define MESSAGE(ID, name, ...)   static const struct field_row fields_##name[] = {
+#define U64(name, field, ...)    FIELD(name, field, FIELD_U64, __VA_ARGS__)
+#define I64(name, field, ...)    FIELD(name, field, FIELD_I64, __VA_ARGS__)
+#define BOOL(name, field)        FIELD(name, field, FIELD_BOOL, 0, 1)
+#define ENUM(name, field, last)  FIELD(name, field, FIELD_ENUM, 0, last)
+#define TEXT(name, field, most)  FIELD(name, field, FIELD_TEXT, 0, most)
+#define BYTES(name, field, most) FIELD(name, field, FIELD_BYTES, 0, most)
+#define MESSAGE_END(ID, name)                                                                      \
+	}                                                                                          \
+	;
 #include "ipc/messages.def"
 
 static const struct message_row rows[MSG_COUNT] = {
@@ -46,7 +48,7 @@ const struct message_row *message_row(enum message_id id)
 bool message_may(enum message_id id, enum role from, enum role to)
 {
 	return (unsigned)id < MSG_COUNT && (rows[id].senders & ROLE_BIT(from)) &&
-	    (rows[id].receivers & ROLE_BIT(to));
+	       (rows[id].receivers & ROLE_BIT(to));
 }
 
 bool message_wants_fd(const struct message *message)
@@ -62,30 +64,31 @@ static int bad_field(struct err *err, const struct message_row *row, const struc
 	return err_set(err, "%s.%s: expected %s", row->name, field->name, expected);
 }
 
-static int check_integer(struct err *err, const struct message_row *row,
-    const struct field_row *field, uint64_t value)
+static int check_integer(
+    struct err *err, const struct message_row *row, const struct field_row *field, uint64_t value)
 {
-	bool fits = field->type == FIELD_I64 ?
-	    (int64_t)value >= (int64_t)field->least && (int64_t)value <= (int64_t)field->most :
-	    value >= field->least && value <= field->most;
+	bool fits = field->type == FIELD_I64 ? (int64_t)value >= (int64_t)field->least &&
+						   (int64_t)value <= (int64_t)field->most
+					     : value >= field->least && value <= field->most;
 
 	if (fits)
 		return 0;
-	return field->type == FIELD_I64 ?
-	    err_set(err, "%s.%s: %" PRId64 " is not in %" PRId64 "..%" PRId64, row->name, field->name,
-		(int64_t)value, (int64_t)field->least, (int64_t)field->most) :
-	    err_set(err, "%s.%s: %" PRIu64 " is not in %" PRIu64 "..%" PRIu64, row->name, field->name,
-		value, field->least, field->most);
+	return field->type == FIELD_I64
+		   ? err_set(err, "%s.%s: %" PRId64 " is not in %" PRId64 "..%" PRId64, row->name,
+			 field->name, (int64_t)value, (int64_t)field->least, (int64_t)field->most)
+		   : err_set(err, "%s.%s: %" PRIu64 " is not in %" PRIu64 "..%" PRIu64, row->name,
+			 field->name, value, field->least, field->most);
 }
 
 /* The text itself is never named: it may be a secret. */
-static int check_text(struct err *err, const struct message_row *row,
-    const struct field_row *field, struct str text)
+static int check_text(
+    struct err *err, const struct message_row *row, const struct field_row *field, struct str text)
 {
 	if (text.n > field->most)
 		return err_set(err, "%s.%s: %zu bytes, at most %" PRIu64, row->name, field->name,
 		    text.n, field->most);
-	if (field->type == FIELD_TEXT && text.n && (!str_is_utf8(text) || memchr(text.p, 0, text.n)))
+	if (field->type == FIELD_TEXT && text.n &&
+	    (!str_is_utf8(text) || memchr(text.p, 0, text.n)))
 		return bad_field(err, row, field, "UTF-8 without NUL");
 	return 0;
 }
@@ -124,8 +127,8 @@ static int encode_field(msgpack_packer *packer, const struct message_row *row,
 	}
 	if (check_integer(err, row, field, value))
 		return -1;
-	return field->type == FIELD_I64 ? msgpack_pack_int64(packer, (int64_t)value) :
-					  msgpack_pack_uint64(packer, value);
+	return field->type == FIELD_I64 ? msgpack_pack_int64(packer, (int64_t)value)
+					: msgpack_pack_uint64(packer, value);
 }
 
 int message_encode(enum message_id id, const void *body, struct buf *out, struct err *err)
@@ -197,8 +200,8 @@ static int decode_field(const msgpack_object *value, const struct message_row *r
 	return -1;
 }
 
-static int decode_fields(const msgpack_object *map, const struct message_row *row, char *body,
-    struct err *err)
+static int decode_fields(
+    const msgpack_object *map, const struct message_row *row, char *body, struct err *err)
 {
 	if (map->type != MSGPACK_OBJECT_MAP || map->via.map.size != row->field_count)
 		return err_set(err, "%s: expected exactly %zu fields", row->name, row->field_count);
@@ -235,11 +238,11 @@ int message_decode(struct str packet, struct message *out, struct err *err)
 		    root->via.array.ptr[0].via.u64, MSG_COUNT - 1);
 	} else {
 		out->id = (enum message_id)root->via.array.ptr[0].via.u64;
-		result = packet.n > rows[out->id].limit ?
-		    err_set(err, "%s: %zu bytes, at most %zu", rows[out->id].name, packet.n,
-			rows[out->id].limit) :
-		    decode_fields(&root->via.array.ptr[1], &rows[out->id],
-			(char *)out + offsetof(struct message, credential), err);
+		result = packet.n > rows[out->id].limit
+			     ? err_set(err, "%s: %zu bytes, at most %zu", rows[out->id].name,
+				   packet.n, rows[out->id].limit)
+			     : decode_fields(&root->via.array.ptr[1], &rows[out->id],
+				   (char *)out + offsetof(struct message, credential), err);
 	}
 	msgpack_unpacked_destroy(&unpacked);
 	return result;

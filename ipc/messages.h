@@ -50,8 +50,22 @@ enum worker_state {
 	WORKER_DENIED,
 	WORKER_UNREACHABLE
 };
-enum push_outcome { PUSH_DONE, PUSH_EQUAL, PUSH_SUPERSEDED, PUSH_DENIED, PUSH_NO_CRD, PUSH_UNREACHABLE };
-enum witness_answer { WITNESS_NO_API, WITNESS_NO_ANSWER, WITNESS_READ, WITNESS_CUT_OFF, WITNESS_DENIED, WITNESS_ABSENT };
+enum push_outcome {
+	PUSH_DONE,
+	PUSH_EQUAL,
+	PUSH_SUPERSEDED,
+	PUSH_DENIED,
+	PUSH_NO_CRD,
+	PUSH_UNREACHABLE
+};
+enum witness_answer {
+	WITNESS_NO_API,
+	WITNESS_NO_ANSWER,
+	WITNESS_READ,
+	WITNESS_CUT_OFF,
+	WITNESS_DENIED,
+	WITNESS_ABSENT
+};
 enum event_reason {
 	EVENT_MIRROR_SYNC_FAILED,
 	EVENT_LEFT_SCOPE,
@@ -70,7 +84,7 @@ enum metric_id {
 	METRIC_COUNT
 };
 
-#define MESSAGE(ID, ...)     MSG_##ID,
+#define MESSAGE(ID, ...) MSG_##ID,
 #define U64(...)
 #define I64(...)
 #define BOOL(...)
@@ -83,14 +97,16 @@ enum message_id {
 	MSG_COUNT
 };
 
-#define MESSAGE(ID, name, ...)	 struct msg_##name {
-#define U64(name, field, ...)	 uint64_t field;
-#define I64(name, field, ...)	 int64_t field;
-#define BOOL(name, field)	 bool field;
-#define ENUM(name, field, last)	 uint32_t field;
-#define TEXT(name, field, most)	 struct str field;
+#define MESSAGE(ID, name, ...)   struct msg_##name {
+#define U64(name, field, ...)    uint64_t field;
+#define I64(name, field, ...)    int64_t field;
+#define BOOL(name, field)        bool field;
+#define ENUM(name, field, last)  uint32_t field;
+#define TEXT(name, field, most)  struct str field;
 #define BYTES(name, field, most) struct str field;
-#define MESSAGE_END(ID, name)	 };
+#define MESSAGE_END(ID, name)                                                                      \
+	}                                                                                          \
+	;
 #include "ipc/messages.def"
 
 /* A decoded message of any kind. */

@@ -51,21 +51,23 @@ _Noreturn static void die(struct role_process *process, int code, const char *wh
 void role_tell(struct role_process *process, enum control_type type, uint64_t a0, uint64_t a1,
     const char *text)
 {
-	struct us_ctl ctl = { .magic = CONTROL_MAGIC, .type = (uint16_t)type,
-		.seq = ++process->sent, .a = { a0, a1 } };
+	struct us_ctl ctl = { .magic = CONTROL_MAGIC,
+		.type = (uint16_t)type,
+		.seq = ++process->sent,
+		.a = { a0, a1 } };
 
 	if (text)
 		(void)snprintf(ctl.blob, sizeof(ctl.blob), "%s", text);
 	/* The supervisor reads or is dead; a full queue of 128-byte structs is the latter (F21). */
 	if (send(ROLE_FD_CONTROL, &ctl, sizeof(ctl), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		log_warn("supervisor does not take control message %d: %s", (int)type,
-		    strerror(errno));
+		log_warn(
+		    "supervisor does not take control message %d: %s", (int)type, strerror(errno));
 }
 
 /* --- Links ---------------------------------------------------------------------------------- */
 
-static enum verdict on_message(void *owner, struct link *link, const struct message *message,
-    int fd)
+static enum verdict on_message(
+    void *owner, struct link *link, const struct message *message, int fd)
 {
 	struct role_process *process = owner;
 
@@ -132,8 +134,8 @@ static void take_link(struct role_process *process, const struct us_ctl *ctl, in
 /* --- Control link --------------------------------------------------------------------------- */
 
 /* One packet of the supervisor. 1: taken; 0: nothing there; -1: the supervisor is gone. */
-static int receive_control(struct role_process *process, int flags, struct us_ctl *ctl,
-    struct str *more, int *fd)
+static int receive_control(
+    struct role_process *process, int flags, struct us_ctl *ctl, struct str *more, int *fd)
 {
 	static char rest[CONTROL_MAX_MORE];
 	union {
@@ -141,8 +143,10 @@ static int receive_control(struct role_process *process, int flags, struct us_ct
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec vectors[] = { { ctl, sizeof(*ctl) }, { rest, sizeof(rest) } };
-	struct msghdr header = { .msg_iov = vectors, .msg_iovlen = 2,
-		.msg_control = control.bytes, .msg_controllen = CMSG_LEN(sizeof(int)) };
+	struct msghdr header = { .msg_iov = vectors,
+		.msg_iovlen = 2,
+		.msg_control = control.bytes,
+		.msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(ROLE_FD_CONTROL, &header, flags | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c;
 
@@ -160,8 +164,8 @@ static int receive_control(struct role_process *process, int flags, struct us_ct
 	return 1;
 }
 
-static void handle_control(struct role_process *process, const struct us_ctl *ctl,
-    struct str more, int fd)
+static void handle_control(
+    struct role_process *process, const struct us_ctl *ctl, struct str more, int fd)
 {
 	struct role_id loader = { ROLE_LOADER, 0 };
 
@@ -230,7 +234,8 @@ static const struct us_config *map_config(struct role_process *process)
 	if (fstat(ROLE_FD_CONFIG, &st) != 0 || !S_ISREG(st.st_mode))
 		return NULL;
 	if (st.st_size != sizeof(struct us_config))
-		die(process, EXIT_NO_SUPERVISOR, "the configuration on descriptor 4 has another size");
+		die(process, EXIT_NO_SUPERVISOR,
+		    "the configuration on descriptor 4 has another size");
 	map = mmap(NULL, sizeof(struct us_config), PROT_READ, MAP_PRIVATE, ROLE_FD_CONFIG, 0);
 	if (map == MAP_FAILED || config_check(map, &err))
 		die(process, EXIT_NO_SUPERVISOR, "the configuration on descriptor 4 is not valid");
@@ -294,8 +299,8 @@ void role_lock(struct role_process *process, const uint16_t *ports, unsigned por
 {
 	/* Without a configuration nothing can be waived yet; the supervisor, which knows what is
 	 * missing, refuses after it has read the configuration (F27). */
-	unsigned waived = process->config ? process->config->allow_missing :
-					    SANDBOX_ALL & ~sandbox_available();
+	unsigned waived =
+	    process->config ? process->config->allow_missing : SANDBOX_ALL & ~sandbox_available();
 	struct err err;
 	int in_force = sandbox_lock(process->self, ports, port_count, waived, &err);
 
@@ -338,11 +343,11 @@ bool role_has_link(const struct role_process *process, enum role peer, unsigned 
 	return shard < ROLE_MAX_SHARDS && process->links[peer][shard] != NULL;
 }
 
-bool role_send_fd(struct role_process *process, enum role peer, unsigned shard,
-    enum message_id id, const void *body, int fd)
+bool role_send_fd(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
+    const void *body, int fd)
 {
 	return role_has_link(process, peer, shard) &&
-	    link_send(process->links[peer][shard], id, body, fd);
+	       link_send(process->links[peer][shard], id, body, fd);
 }
 
 bool role_send(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
@@ -351,8 +356,8 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 	return role_send_fd(process, peer, shard, id, body, -1);
 }
 
-void role_credential_answer(struct role_process *process,
-    const struct msg_credential *credential, const char *why)
+void role_credential_answer(
+    struct role_process *process, const struct msg_credential *credential, const char *why)
 {
 	role_tell(process, why ? CONTROL_CRED_NACK : CONTROL_CRED_ACK, credential->target,
 	    credential->generation, why);
@@ -361,7 +366,9 @@ void role_credential_answer(struct role_process *process,
 void role_metric(struct role_process *process, enum metric_id id, const char *label,
     const char *label2, int64_t value_micro)
 {
-	struct msg_metric metric = { .id = id, .label = str_of(label), .label2 = str_of(label2),
+	struct msg_metric metric = { .id = id,
+		.label = str_of(label),
+		.label2 = str_of(label2),
 		.value_micro = value_micro };
 
 	(void)role_send(process, ROLE_MONITOR, 0, MSG_METRIC, &metric);

@@ -32,8 +32,9 @@ struct role_process;
 /* Each may be NULL. */
 struct role_ops {
 	/* From <prefix>_dispatch of ipc/dispatch.h. */
-	enum verdict (*on_message)(void *ctx, const struct link *from, const struct message *, int fd);
-	void (*on_link)(void *ctx, struct link *link);	/* granted; also a new generation */
+	enum verdict (*on_message)(
+	    void *ctx, const struct link *from, const struct message *, int fd);
+	void (*on_link)(void *ctx, struct link *link); /* granted; also a new generation */
 	void (*on_link_end)(void *ctx, struct role_id peer);
 	/* One identity arrived (one-shot link). Answer with role_credential_answer. The texts are
 	 * wiped when this returns. */
@@ -73,10 +74,10 @@ bool role_has_link(const struct role_process *process, enum role peer, unsigned 
 void role_tell(struct role_process *process, enum control_type type, uint64_t a0, uint64_t a1,
     const char *text);
 /* Acknowledges (why NULL) or refuses a credential generation (F7, F10). */
-void role_credential_answer(struct role_process *process, const struct msg_credential *credential,
-    const char *why);
+void role_credential_answer(
+    struct role_process *process, const struct msg_credential *credential, const char *why);
 /* Shorthand for METRIC towards the monitor; labels NULL where the metric has none. */
-void role_metric(struct role_process *process, enum metric_id id, const char *label, const char *label2,
-    int64_t value_micro);
+void role_metric(struct role_process *process, enum metric_id id, const char *label,
+    const char *label2, int64_t value_micro);
 
 #endif

@@ -5,7 +5,7 @@
 # A script of checks prints "ok - NAME" or "not ok - NAME: why" per check; a script that ends badly
 # without saying so counts as one failure.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 fast=
 if [ "${1-}" = --fast ]; then
 	fast=1

@@ -2,7 +2,7 @@
 # The tests of the Go parts (tools/gotest.sh, same arguments) as lines `ok - NAME` and `not ok -
 # NAME: why`, one a package; what a failed test said stands before its line.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 tools/gotest.sh "$@" >"$output" 2>&1

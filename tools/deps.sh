@@ -6,7 +6,7 @@ packages='gcc make pkg-config libcurl4-openssl-dev libssl-dev libmsgpack-dev lib
 libc-ares-dev libcmocka-dev libjansson-dev libyaml-dev libmicrohttpd-dev python3 python3-venv iproute2
 ca-certificates curl'
 stamp=$build/.deps
-[ "$stamp" -nt "$0" ] && exit 0
+[ -z "$(find "$0" -newer "$stamp" 2>&1)" ] && exit 0
 mkdir -p "$build"
 missing=
 for package in $packages; do

@@ -3,7 +3,7 @@
 # finished issue names (docs/rules.md, "Named by finished issues") and nobody cites, then the count.
 # A rule that cannot apply stands in docs/rules.md under "Not ours" and is not open.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 rule='(C(1[0-5]|[1-9])|H(2[01]|1[0-9]|[1-9])|M(1[0-8]|[1-9])|I(1[0-2]|[1-9])|F(3[0-9]|[12][0-9]|[1-9])|[LWGBR][0-9]{1,3})'
 cited() { # CODE|TEST PATHS...
 	local kind=$1

@@ -3,7 +3,7 @@
 # `not ok - NAME: why`: hostile processes in each role's row, what each identity may do, the main
 # job, the test bed itself. BUILD is where make put the programs. Everything started ends with it.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
 failed=0
 

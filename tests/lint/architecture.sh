@@ -2,7 +2,7 @@
 # Goal: the structure that the documents promise is the structure that is built. Method: includes are
 # read from the sources, libraries from the executables, and one header is touched.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
 layers='base policy ipc kube'
 processes='supervisor runner loader dialer observer elector syncer publisher repointer follower monitor ctl'
@@ -85,8 +85,8 @@ else
 	touch "$header"
 	rebuilt=$(compiles)
 	touch -d "$stamp" "$header"
-	wanted=$(find "$build/obj" -name '*.d' -not -path '*/tests/*' -exec grep -l " $header" {} + |
-		xargs -r sed -s -n '1s/^[^:]*: *\([^ ]*\.c\).*/\1/p' | sort -u)
+	wanted=$(grep -rl --include='*.d' --exclude-dir=tests " $header" "$build/obj" |
+		xargs -r -d '\n' sed -s -n '1s/^[^:]*: *\([^ ]*\.c\).*/\1/p' | sort -u)
 	problems=$(diff <(echo "$wanted") <(echo "$rebuilt") | grep '^[<>]' | tr '\n' ' ')
 	[ -n "$wanted" ] || problems="nobody includes $header"
 	report 'touching a header rebuilds exactly its users' "$problems"

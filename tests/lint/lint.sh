@@ -2,7 +2,7 @@
 # `make lint`: clang-format, clang-tidy, cppcheck, then the structure (tests/lint/architecture.sh).
 # Installs the tools where they are missing. Ends with 1 when one of them has something to say.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
 need=
 for tool in clang-format clang-tidy cppcheck shellcheck; do

@@ -60,13 +60,13 @@ static void utf8_is_well_formed(void **state)
 	} rows[] = {
 		{ "", true },
 		{ "plain", true },
-		{ "\xc3\xa9", true },		/* U+00E9 */
-		{ "\xe2\x82\xac", true },	/* U+20AC */
-		{ "\xf0\x9f\x98\x80", true },	/* U+1F600 */
-		{ "\xf4\x8f\xbf\xbf", true },	/* U+10FFFF */
-		{ "\xf4\x90\x80\x80", false },	/* beyond it */
-		{ "\xed\xa0\x80", false },	/* a surrogate */
-		{ "\xc0\xaf", false },		/* overlong '/' */
+		{ "\xc3\xa9", true },          /* U+00E9 */
+		{ "\xe2\x82\xac", true },      /* U+20AC */
+		{ "\xf0\x9f\x98\x80", true },  /* U+1F600 */
+		{ "\xf4\x8f\xbf\xbf", true },  /* U+10FFFF */
+		{ "\xf4\x90\x80\x80", false }, /* beyond it */
+		{ "\xed\xa0\x80", false },     /* a surrogate */
+		{ "\xc0\xaf", false },         /* overlong '/' */
 		{ "\xe0\x80\xaf", false },
 		{ "\x80", false },
 		{ "\xc3", false },

@@ -98,7 +98,8 @@ static void out_of_bounds_never_leaves(void **state)
 
 	(void)state;
 	assert_int_equal(message_encode(MSG_PERMIT, &permit, &packet, &err), -1);
-	assert_string_equal(err.text, "PERMIT.term: 9007199254740993 is not in 0..9007199254740992");
+	assert_string_equal(
+	    err.text, "PERMIT.term: 9007199254740993 is not in 0..9007199254740992");
 	buf_clear(&packet);
 	memset(filler, 'x', 129);
 	assert_int_equal(message_encode(MSG_MIRROR_PAUSE, &pause, &packet, &err), -1);
@@ -113,8 +114,9 @@ static void out_of_bounds_never_leaves(void **state)
  * succeed when the result encodes back to the same meaning. */
 static void changed_packets_do_no_harm(void **state)
 {
-	struct msg_worker_seen seen = { .worker = 3, .state = WORKER_OK, .term = 5, .slot = 1,
-		.seen_ns = 1234567890123 };
+	struct msg_worker_seen seen = {
+		.worker = 3, .state = WORKER_OK, .term = 5, .slot = 1, .seen_ns = 1234567890123
+	};
 	struct buf good = buf_make(4096);
 	struct message out;
 	struct err err;
@@ -145,23 +147,21 @@ static void hostile_structures_are_refused(void **state)
 		const char *bytes;
 		size_t n;
 	} rows[] = {
-		{ "", 0 },
-		{ "\x92", 1 },
-		{ "\x93\x00\x80", 3 },				/* array of 3 */
+		{ "", 0 }, { "\x92", 1 }, { "\x93\x00\x80", 3 },        /* array of 3 */
 		{ "\x92\xcf\x00\x00\x00\x00\x00\x00\x00\x01\x80", 11 }, /* number of 8 bytes */
-		{ "\x92\x00\xdf\xff\xff\xff\xff", 7 },		/* map of 4 billion */
-		{ "\x92\x00\xde\xff\xff", 5 },			/* map of 65535 */
-		{ "\x92\x00\x81\xa1x\xdb\xff\xff\xff\xff", 10 }, /* text of 4 GiB */
-		{ "\x92\x00\x81\xa1x\xc6\xff\xff\xff\xff", 10 }, /* bytes of 4 GiB */
-		{ "\x92\x00\x81\xa1x\x91\x00", 7 },		/* nested array */
-		{ "\x92\x00\x81\xa1x\x81\xa1y\x00", 9 },	/* nested map */
-		{ "\x92\x00\x81\xa1x\xc0", 6 },			/* nil */
-		{ "\x92\x00\x81\xa1x\xca\x00\x00\x00\x00", 10 }, /* float */
-		{ "\x92\x00\x81\xa1x\xd4\x00\x00", 8 },		/* extension */
-		{ "\x92\x00\x81\x01\x00", 5 },			/* integer key */
-		{ "\x92\x00\x80\x00", 4 },			/* trailing byte */
-		{ "\x92\x7f\x80", 3 },				/* unknown message */
-		{ "\x92\x00\x80", 3 },				/* fields missing */
+		{ "\x92\x00\xdf\xff\xff\xff\xff", 7 },                  /* map of 4 billion */
+		{ "\x92\x00\xde\xff\xff", 5 },                          /* map of 65535 */
+		{ "\x92\x00\x81\xa1x\xdb\xff\xff\xff\xff", 10 },        /* text of 4 GiB */
+		{ "\x92\x00\x81\xa1x\xc6\xff\xff\xff\xff", 10 },        /* bytes of 4 GiB */
+		{ "\x92\x00\x81\xa1x\x91\x00", 7 },                     /* nested array */
+		{ "\x92\x00\x81\xa1x\x81\xa1y\x00", 9 },                /* nested map */
+		{ "\x92\x00\x81\xa1x\xc0", 6 },                         /* nil */
+		{ "\x92\x00\x81\xa1x\xca\x00\x00\x00\x00", 10 },        /* float */
+		{ "\x92\x00\x81\xa1x\xd4\x00\x00", 8 },                 /* extension */
+		{ "\x92\x00\x81\x01\x00", 5 },                          /* integer key */
+		{ "\x92\x00\x80\x00", 4 },                              /* trailing byte */
+		{ "\x92\x7f\x80", 3 },                                  /* unknown message */
+		{ "\x92\x00\x80", 3 },                                  /* fields missing */
 	};
 	struct message out;
 	struct err err;

@@ -147,7 +147,11 @@ static int probe_work(void)
 		return 1;
 	memset(small, 1, 8 << 20);
 	large = realloc(small, 16 << 20);
-	if (!large || large[1] != 1)
+	if (!large) {
+		free(small);
+		return 2;
+	}
+	if (large[1] != 1)
 		return 2;
 	free(large);
 	return write(2, "x", 1) == 1 && getpid() > 0 ? PASSED : 3;
