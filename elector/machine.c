@@ -243,7 +243,7 @@ static void take_numbers(
 		.term = m->term,
 		.led_term = m->led_term,
 		.peer_term = m->peer.term,
-		.peer_led_term = m->peer.led_term,
+		.peer_led_term = newest_led(m),
 		.worker_term =
 		    s->event->input == MACHINE_WORKER_SEEN ? s->event->worker.term : m->worker_term,
 		.rogue_term = m->rogue_term,

@@ -98,11 +98,11 @@ static void check_own_hub(struct list *list, const struct machine *m)
 static void check_mirror(
     struct list *list, const struct machine *m, const struct machine_command *command)
 {
-	bool needed = m->peer.led_term > m->led_term && !command->accept_incomplete;
+	bool needed = newest_led(m) > m->led_term && !command->accept_incomplete;
+	bool complete = machine_complete(m) && m->complete_term >= newest_led(m);
 	const char *limit = needed ? "yes, or --accept-incomplete" : "not asked for";
 
-	add_text(list, "mirror complete", yes(machine_complete(m)), limit,
-	    !needed || machine_complete(m));
+	add_text(list, "mirror complete", yes(complete), limit, !needed || complete);
 	if (needed)
 		add_ms(list, "lag of the mirror", mirror_lag_ns(m) / NS_PER_MS,
 		    m->options.max_lag_ns / NS_PER_MS, true);

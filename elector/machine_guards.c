@@ -130,17 +130,23 @@ GUARD(init_stop_due)
 }
 
 /* C15: the Lease of this identity in the hands of another instance is foreign, until it did not
- * change for its duration or the supervisor proved that instance dead. */
+ * change for its duration or the supervisor proved that instance dead. A HubRole that leads without
+ * a Lease says that somebody does, whose Lease was deleted and is not written again yet (H15). */
+static bool maybe_foreign(const struct machine *m)
+{
+	if (!m->own.exists)
+		return m->role == HUB_LEADING;
+	return own_claims(m) && m->own.instance != m->options.instance && m->own.instance != m->dead;
+}
+
 GUARD(claim_foreign)
 {
-	return own_claims(m) && m->own.instance != m->options.instance &&
-	       m->own.instance != m->dead && s->now_ns - m->own_changed_ns < m->options.duration_ns;
+	return maybe_foreign(m) && s->now_ns - m->own_changed_ns < m->options.duration_ns;
 }
 
 GUARD(foreign_read_due)
 {
-	return m->loaded && own_claims(m) && m->own.instance != m->options.instance &&
-	       m->own.instance != m->dead && !m->lease_busy && s->now_ns >= m->load_at_ns &&
+	return m->loaded && maybe_foreign(m) && !m->lease_busy && s->now_ns >= m->load_at_ns &&
 	       s->now_ns - m->own_changed_ns < m->options.duration_ns + m->options.retry_ns;
 }
 
@@ -287,7 +293,7 @@ GUARD(fence_not_enforced)
 /* H9: the source has a claim, leads or drains, and led later than this hub. */
 bool mirror_wanted(const struct machine *m)
 {
-	return m->peer.read && m->peer.claim && !m->peer.replaced &&
+	return m->peer.read && m->peer.claim && !m->peer.replaced && m->peer.uid[0] &&
 	       (m->peer.phase == PHASE_LEADING || m->peer.phase == PHASE_DRAINING) &&
 	       m->peer.led_term > m->led_term;
 }
@@ -324,10 +330,19 @@ GUARD(own_unhealthy)
 	return !m->own_write_ns || s->now_ns - m->own_write_ns > OWN_WRITE_NS; /* M1 */
 }
 
+/* Whoever pushed a term to a worker had led in it. That counts until the peer's own Lease, which
+ * is the better witness, was read. */
+uint64_t newest_led(const struct machine *m)
+{
+	return !m->peer.read && m->worker_term > m->peer.led_term ? m->worker_term
+								  : m->peer.led_term;
+}
+
 GUARD(mirror_incomplete)
 {
-	return m->peer.led_term > m->led_term && !m->accept_incomplete &&
-	       (!machine_complete(m) || mirror_lag_ns(m) > m->options.max_lag_ns); /* C5 */
+	return newest_led(m) > m->led_term && !m->accept_incomplete &&
+	       (!machine_complete(m) || m->complete_term < newest_led(m) ||
+		   mirror_lag_ns(m) > m->options.max_lag_ns); /* C5, I7 */
 }
 
 GUARD(final_read_due)

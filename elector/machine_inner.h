@@ -155,6 +155,8 @@ int64_t mirror_lag_ns(const struct machine *m);
 int64_t witness_at_ns(const struct machine *m);
 int64_t threshold_at_ns(const struct machine *m);
 uint64_t highest_term(const struct machine *m);
+/* The newest led-term of the peer that this hub knows of. */
+uint64_t newest_led(const struct machine *m);
 
 /* machine_handover.c */
 bool may_switch_over(const struct machine *m, const struct machine_step *s);
