@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build and its tests need, when one is missing: BUILD-DIR.
 set -eu
 build=$1
-packages='gcc make pkg-config libcurl4-openssl-dev libssl-dev libmsgpack-dev libcap-dev libseccomp-dev
+packages='gcc make pkg-config libcurl4-openssl-dev libssl-dev libmsgpack-dev libcap-dev
 libc-ares-dev libcmocka-dev libjansson-dev libyaml-dev libmicrohttpd-dev python3 python3-venv iproute2
 ca-certificates curl'
 stamp=$build/.deps
