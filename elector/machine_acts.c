@@ -407,6 +407,7 @@ int64_t machine_wake_at_ns(const struct machine *m)
 		m->syncer_clear_ns,
 		m->own_changed_ns + o->duration_ns,
 		m->look_since_ns + 2 * o->request_ns,
+		m->look_since_ns + o->duration_ns + o->padding_ns,
 		m->since_ns + o->request_ns,
 		m->since_ns + 10 * NS_PER_S,
 		m->look_ns + o->request_ns + 3 * o->retry_ns + 1,

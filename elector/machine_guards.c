@@ -155,12 +155,24 @@ static bool reads_done(const struct machine *m)
 	return m->answered && m->workers_done;
 }
 
-/* Asked again while nothing came back; at the start also while the fault is ours, for 2 RT:
- * credentials and the dialer may still be on their way. */
+/* At the start a read is asked again while the fault is ours, for 2 RT: credentials and the dialer
+ * may still be on their way. And who is to lead for the first time believes a silent peer only
+ * after a threshold: configured active by mistake as well, it may have led until a moment ago. */
+static bool reads_again(const struct machine *m, int64_t now_ns)
+{
+	const struct machine_options *o = &m->options;
+	int64_t age_ns = now_ns - m->look_since_ns;
+
+	if (m->answer == PEER_BLIND)
+		return age_ns < 2 * o->request_ns;
+	return m->answer == PEER_SILENT && o->active && m->led_term == 0 && m->peer.led_term == 0 &&
+	       age_ns < o->duration_ns + o->padding_ns;
+}
+
+/* Asked again while nothing came back. */
 GUARD(look_due)
 {
-	bool again = m->answered && m->answer == PEER_BLIND && m->state == STATE_INIT &&
-		     s->now_ns - m->look_since_ns < 2 * m->options.request_ns;
+	bool again = m->answered && m->state == STATE_INIT && reads_again(m, s->now_ns);
 
 	if (!m->loaded || m->peer_nonce || s->now_ns < m->peer_at_ns)
 		return false;
@@ -182,10 +194,7 @@ GUARD(reads_wait)
 
 GUARD(init_waits)
 {
-	bool blind =
-	    m->answer == PEER_BLIND && s->now_ns - m->look_since_ns < 2 * m->options.request_ns;
-
-	return !m->loaded || !reads_done(m) || blind || m->syncer != SYNCER_OFF ||
+	return !m->loaded || !reads_done(m) || reads_again(m, s->now_ns) || m->syncer != SYNCER_OFF ||
 	       s->now_ns < m->syncer_clear_ns;
 }
 
