@@ -245,14 +245,6 @@ enum verdict elector_on_dialed(
 	return kube_client_dialed(elector->client, m, fd);
 }
 
-/* Never called: credentials come by on_credential. */
-enum verdict elector_on_credential(
-    struct elector *elector, const struct link *from, const struct msg_credential *m, int fd)
-{
-	(void)elector;
-	return link_refuse(NULL, from, m, fd);
-}
-
 enum verdict elector_on_barrier_done(
     struct elector *elector, const struct link *from, const struct msg_barrier_done *m, int fd)
 {
@@ -288,36 +280,12 @@ enum verdict elector_on_sync_done(
 /* --- Supervisor and links ------------------------------------------------------------------------
  */
 
-static void tell_credential(struct elector *elector, uint64_t refused_generation)
-{
-	struct kube_identity identity = { .generation = refused_generation };
-	struct msg_status_credential status = { .credential = CREDENTIAL_ELECTOR };
-
-	if (!refused_generation &&
-	    !kube_client_identity(elector->client, CREDENTIAL_ELECTOR, &identity))
-		return;
-	status.generation = identity.generation;
-	status.usable = refused_generation == 0;
-	status.subject = str_of(identity.subject);
-	status.expires_us = identity.expires_us;
-	(void)role_send(elector->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
-}
-
 static void on_credential(void *ctx, const struct msg_credential *m)
 {
 	struct elector *elector = ctx;
 	struct machine_event event = { .input = MACHINE_START };
-	struct err err = { "" };
 
-	if (kube_client_credential(elector->client, m, &err)) {
-		log_error("credential %s: %s", credential_name((unsigned)m->target), err.text);
-		role_credential_answer(elector->process, m, err.text);
-		tell_credential(elector, m->generation);
-		return;
-	}
-	role_credential_answer(elector->process, m, NULL);
-	tell_credential(elector, 0);
-	if (elector->lease.watch)
+	if (!kube_client_take(elector->client, m) || elector->lease.watch)
 		return; /* a rotation: requests use it from now on */
 	lease_watch(elector);
 	elector_feed(elector, &event);
@@ -331,7 +299,7 @@ static void on_link(void *ctx, struct link *link)
 		elector_tell_again(elector, link->peer);
 		return;
 	}
-	tell_credential(elector, 0);
+	kube_client_show(elector->client, CREDENTIAL_ELECTOR);
 	elector_show_all(elector);
 }
 

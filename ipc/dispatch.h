@@ -18,25 +18,11 @@
 #define DISPATCH_JOIN(a, b)    DISPATCH_JOIN_(a, b)
 #define DISPATCH_HANDLER(name) DISPATCH_JOIN(DISPATCH_PREFIX, _on_##name)
 
-#define U64(...)
-#define I64(...)
-#define BOOL(...)
-#define ENUM(...)
-#define TEXT(...)
-#define BYTES(...)
-#define MESSAGE_END(...)
 #define MESSAGE(ID, name, ...)                                                                     \
 	enum verdict DISPATCH_HANDLER(name)(                                                       \
 	    DISPATCH_CONTEXT *, const struct link *, const struct msg_##name *, int);
 #include "ipc/messages.def"
 
-#define U64(...)
-#define I64(...)
-#define BOOL(...)
-#define ENUM(...)
-#define TEXT(...)
-#define BYTES(...)
-#define MESSAGE_END(...)
 /* CREDENTIAL comes by the loader's own link to role_ops.on_credential, never here. */
 #define DISPATCH_TAKES(ID, to) (((to)&ROLE_BIT(DISPATCH_ROLE)) != 0 && MSG_##ID != MSG_CREDENTIAL)
 /* __builtin_choose_expr: a handler for a message that this role never gets is not even named. */

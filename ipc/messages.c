@@ -29,13 +29,6 @@ static const struct message_row rows[MSG_COUNT] = {
 #define MESSAGE(ID, name, from, to, fd, queue, limit)                                              \
 	[MSG_##ID] = { #ID, from, to, fd, QUEUE_##queue, limit, fields_##name,                     \
 		sizeof(fields_##name) / sizeof(fields_##name[0]) },
-#define U64(...)
-#define I64(...)
-#define BOOL(...)
-#define ENUM(...)
-#define TEXT(...)
-#define BYTES(...)
-#define MESSAGE_END(...)
 #include "ipc/messages.def"
 };
 

@@ -85,13 +85,6 @@ enum metric_id {
 };
 
 #define MESSAGE(ID, ...) MSG_##ID,
-#define U64(...)
-#define I64(...)
-#define BOOL(...)
-#define ENUM(...)
-#define TEXT(...)
-#define BYTES(...)
-#define MESSAGE_END(...)
 enum message_id {
 #include "ipc/messages.def"
 	MSG_COUNT
@@ -114,13 +107,6 @@ struct message {
 	enum message_id id;
 	union {
 #define MESSAGE(ID, name, ...) struct msg_##name name;
-#define U64(...)
-#define I64(...)
-#define BOOL(...)
-#define ENUM(...)
-#define TEXT(...)
-#define BYTES(...)
-#define MESSAGE_END(...)
 #include "ipc/messages.def"
 	};
 };

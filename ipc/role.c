@@ -71,11 +71,6 @@ static enum verdict on_message(
 {
 	struct role_process *process = owner;
 
-	if (message->id == MSG_CREDENTIAL) {
-		if (process->ops->on_credential)
-			process->ops->on_credential(process->ctx, &message->credential);
-		return VERDICT_FINE;
-	}
 	if (!process->ops->on_message) {
 		if (fd >= 0)
 			close(fd);
@@ -102,16 +97,48 @@ static void on_link_end(void *owner, struct link *link, bool broken, const char 
 
 static const struct link_ops link_ops = { on_message, on_link_end };
 
-/* The loader's link brings one identity and ends; it is in no table. */
+/* The loader's link brings one identity, the one that the supervisor announced, and ends. It is in
+ * no table. A loader parses files of people: what it says it brings is held against the grant. */
+struct grant {
+	struct role_process *process;
+	uint64_t credential, generation;
+};
+
+static enum verdict on_identity(
+    void *owner, struct link *link, const struct message *message, int fd)
+{
+	struct grant *grant = owner;
+	const struct role_ops *ops = grant->process->ops;
+
+	(void)link;
+	(void)fd; /* CREDENTIAL carries none: the link has checked it */
+	if (message->id != MSG_CREDENTIAL || message->credential.target != grant->credential ||
+	    message->credential.generation != grant->generation)
+		return VERDICT_PEER_BROKEN;
+	if (ops->on_credential)
+		ops->on_credential(grant->process->ctx, &message->credential);
+	return VERDICT_FINE;
+}
+
 static void on_loader_end(void *owner, struct link *link, bool broken, const char *why)
 {
-	(void)owner;
 	if (broken)
 		log_error("bad credential message from the loader: %s", why);
 	link_free(link);
+	free(owner);
 }
 
-static const struct link_ops loader_ops = { on_message, on_loader_end };
+static const struct link_ops loader_ops = { on_identity, on_loader_end };
+
+static void take_grant(struct role_process *process, const struct us_ctl *ctl, int fd)
+{
+	struct grant *grant = malloc(sizeof(*grant));
+	struct role_id loader = { ROLE_LOADER, 0 };
+
+	CHECK(grant && fd >= 0);
+	*grant = (struct grant){ process, ctl->a[0], ctl->a[1] };
+	link_new(process->loop, fd, process->self, loader, ctl->a[1], &loader_ops, grant);
+}
 
 static void take_link(struct role_process *process, const struct us_ctl *ctl, int fd)
 {
@@ -167,13 +194,9 @@ static int receive_control(
 static void handle_control(
     struct role_process *process, const struct us_ctl *ctl, struct str more, int fd)
 {
-	struct role_id loader = { ROLE_LOADER, 0 };
-
 	switch (ctl->type) {
 	case CONTROL_LINK: take_link(process, ctl, fd); return;
-	case CONTROL_CRED:
-		link_new(process->loop, fd, process->self, loader, ctl->a[1], &loader_ops, process);
-		return;
+	case CONTROL_CRED: take_grant(process, ctl, fd); return;
 	case CONTROL_STOP:
 		if (process->ops->on_stop)
 			process->ops->on_stop(process->ctx, (int64_t)ctl->a[0]);

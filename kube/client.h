@@ -95,6 +95,11 @@ struct kube_identity {
 };
 bool kube_client_identity(
     const struct kube_client *client, unsigned target, struct kube_identity *identity);
+/* All that a role does with an identity that arrives: takes it over as above, answers the
+ * supervisor, shows it to the monitor. False when it was refused (logged; the old one stays). */
+bool kube_client_take(struct kube_client *client, const struct msg_credential *credential);
+/* Shows the monitor the identity of a target, if there is one: for a monitor that is new. */
+void kube_client_show(struct kube_client *client, unsigned target);
 /* For the role's handler of DIALED; the descriptor belongs to the client from here. */
 enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd);
 /* The dialer is gone: what waits for a connection fails as BLIND/DIALER, or waits for the next. */

@@ -38,41 +38,12 @@ enum verdict publisher_on_dialed(
 	return kube_client_dialed(publisher->client, m, fd);
 }
 
-/* Never called: credentials come by on_credential. */
-enum verdict publisher_on_credential(
-    struct publisher *publisher, const struct link *from, const struct msg_credential *m, int fd)
-{
-	(void)publisher;
-	return link_refuse(NULL, from, m, fd);
-}
-
-static void tell_credential(struct publisher *publisher, uint64_t refused)
-{
-	struct kube_identity identity = { .generation = refused };
-	struct msg_status_credential status = { .credential = CREDENTIAL_PUBLISHER,
-		.usable = refused == 0 };
-
-	if (!refused && !kube_client_identity(publisher->client, CREDENTIAL_PUBLISHER, &identity))
-		return;
-	status.generation = identity.generation;
-	status.subject = str_of(identity.subject);
-	status.expires_us = identity.expires_us;
-	(void)role_send(publisher->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
-}
-
 static void on_credential(void *ctx, const struct msg_credential *m)
 {
 	struct publisher *publisher = ctx;
-	struct err err = { "" };
 
-	if (kube_client_credential(publisher->client, m, &err)) {
-		log_error("credential %s: %s", credential_name((unsigned)m->target), err.text);
-		role_credential_answer(publisher->process, m, err.text);
-		tell_credential(publisher, m->generation);
+	if (!kube_client_take(publisher->client, m))
 		return;
-	}
-	role_credential_answer(publisher->process, m, NULL);
-	tell_credential(publisher, 0);
 	/* Our own API server's CA is the next best: workers reach the same hub. */
 	if (!publisher->ca_from_file)
 		publish_set_ca(publisher, m->ca);
@@ -86,7 +57,7 @@ static void on_link(void *ctx, struct link *link)
 	struct publisher *publisher = ctx;
 
 	if (link->peer.role == ROLE_MONITOR)
-		tell_credential(publisher, 0);
+		kube_client_show(publisher->client, CREDENTIAL_PUBLISHER);
 	else if (link->peer.role == ROLE_REPOINTER)
 		tokens_shard_linked(publisher, link->peer.shard);
 	else if (link->peer.role == ROLE_ELECTOR && publisher->told.term)

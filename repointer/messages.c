@@ -6,6 +6,7 @@
 #define DISPATCH_PREFIX  repointer
 #define DISPATCH_CONTEXT struct repointer
 
+#include "base/check.h"
 #include "base/log.h"
 #include "repointer/repointer.h"
 
@@ -62,44 +63,17 @@ enum verdict repointer_on_dialed(
 	return kube_client_dialed(repointer->client, m, fd);
 }
 
-/* Never called: credentials come by on_credential. */
-enum verdict repointer_on_credential(
-    struct repointer *repointer, const struct link *from, const struct msg_credential *m, int fd)
-{
-	(void)repointer;
-	return link_refuse(NULL, from, m, fd);
-}
-
-static void tell_credential(struct repointer *repointer, unsigned target, uint64_t refused)
-{
-	struct kube_identity identity = { .generation = refused };
-	struct msg_status_credential status = { .credential = target, .usable = refused == 0 };
-
-	if (!refused && !kube_client_identity(repointer->client, target, &identity))
-		return;
-	status.generation = identity.generation;
-	status.subject = str_of(identity.subject);
-	status.expires_us = identity.expires_us;
-	(void)role_send(repointer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
-}
-
 static void on_credential(void *ctx, const struct msg_credential *m)
 {
 	struct repointer *repointer = ctx;
 	struct member *member = m->target < CREDENTIAL_WORKER
 				    ? NULL
 				    : repointer_member(repointer, m->target - CREDENTIAL_WORKER);
-	struct err err = { "another shard's worker" };
 
-	if (!member || kube_client_credential(repointer->client, m, &err)) {
-		log_error("credential of worker %llu: %s", (unsigned long long)m->target, err.text);
-		role_credential_answer(repointer->process, m, err.text);
-		tell_credential(repointer, (unsigned)m->target, m->generation);
-		return;
-	}
-	role_credential_answer(repointer->process, m, NULL);
-	tell_credential(repointer, (unsigned)m->target, 0);
-	watch_start(member);
+	/* The supervisor deals the workers' identities by the same rule: another's is its bug. */
+	CHECK(member);
+	if (kube_client_take(repointer->client, m))
+		watch_start(member);
 }
 
 static void on_link(void *ctx, struct link *link)
@@ -112,7 +86,7 @@ static void on_link(void *ctx, struct link *link)
 		if (link->peer.role == ROLE_ELECTOR) {
 			watch_tell_elector(member);
 		} else if (link->peer.role == ROLE_MONITOR) {
-			tell_credential(repointer, member_target(member), 0);
+			kube_client_show(repointer->client, member_target(member));
 			watch_tell_monitor(member);
 		}
 	}

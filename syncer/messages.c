@@ -14,17 +14,6 @@
 #define DISPATCH_CONTEXT struct syncer
 #include "ipc/dispatch.h"
 
-/* Credentials come on their own one-shot link (F7), never on this one. */
-enum verdict syncer_on_credential(
-    struct syncer *syncer, const struct link *from, const struct msg_credential *message, int fd)
-{
-	(void)syncer;
-	(void)from;
-	(void)message;
-	(void)fd;
-	return VERDICT_PEER_BROKEN;
-}
-
 enum verdict syncer_on_dialed(
     struct syncer *syncer, const struct link *from, const struct msg_dialed *message, int fd)
 {
@@ -140,45 +129,22 @@ static enum verdict on_message(
 	return syncer_dispatch(context, link, message, fd);
 }
 
-/* What the monitor shows of the identities held here. */
-static void tell_credentials(struct syncer *syncer)
-{
-	static const unsigned held[] = { CREDENTIAL_SYNCER, CREDENTIAL_PEER_SYNCER };
-
-	for (unsigned i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
-		struct msg_status_credential status = { .credential = held[i], .usable = true };
-		struct kube_identity identity;
-
-		if (!kube_client_identity(syncer->client, held[i], &identity))
-			continue;
-		status.generation = identity.generation;
-		status.subject = str_of(identity.subject);
-		status.expires_us = identity.expires_us;
-		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
-	}
-}
-
 static void on_credential(void *context, const struct msg_credential *credential)
 {
 	struct syncer *syncer = context;
-	struct msg_status_credential refused = { .credential = credential->target,
-		.generation = credential->generation };
-	struct err err;
 
-	if (kube_client_credential(syncer->client, credential, &err) < 0) {
-		role_credential_answer(syncer->process, credential, err.text);
-		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &refused);
-		return;
-	}
-	role_credential_answer(syncer->process, credential, NULL);
-	tell_credentials(syncer);
-	syncer_advance_soon(syncer);
+	if (kube_client_take(syncer->client, credential))
+		syncer_advance_soon(syncer);
 }
 
 static void on_link(void *context, struct link *link)
 {
-	if (link->peer.role == ROLE_MONITOR)
-		tell_credentials(context);
+	struct syncer *syncer = context;
+
+	if (link->peer.role == ROLE_MONITOR) {
+		kube_client_show(syncer->client, CREDENTIAL_SYNCER);
+		kube_client_show(syncer->client, CREDENTIAL_PEER_SYNCER);
+	}
 	report_all(context);
 }
 
