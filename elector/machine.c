@@ -142,15 +142,15 @@ static const struct machine_row table[] = {
 { IN(ACQ), ON(OWN_APPLIED), claim_applied, R(CLAIMED), DO(act_read_peer), STATE_CONFIRM, "5 C8 H1 H4" },
 
 /* CONFIRM: R */
-{ IN(CONFIRM), READ_OK, peer_took_over, R(PEER_HIGHER), DO(act_close), STATE_YIELD, "5 C8" },
-{ IN(CONFIRM), READ_OK, taker_and_changed, R(BACKED_OUT), DO(act_abort, act_close), STATE_YIELD, "5 C8" },
+{ IN(CONFIRM), READ_OK, peer_took_over, R(PEER_HIGHER), DO(act_duel, act_close), STATE_YIELD, "5 C8" },
+{ IN(CONFIRM), READ_OK, taker_and_changed, R(BACKED_OUT), DO(act_abort, act_duel, act_close), STATE_YIELD, "5 C8" },
 { IN(CONFIRM), UNREAD, confirm_unread, R(CONFIRM_UNREAD), DO(act_abort, act_close), STATE_YIELD, "5 C8 M18" },
 { IN(CONFIRM), UNREAD, recoverer_late, R(RECOVERY_LATE), DO(act_close, act_look), STATE_RECOVER, "C6" },
 { IN(CONFIRM), ANSWERED, answers, R(CONFIRMED), NOTHING, STATE_OPENING, "5 C8" },
 
 /* OPENING: W2, HubRole, probe */
 { IN(OPENING) | IN(ACTIVE) | IN(DRAIN), READ_OK, peer_took_over, R(PEER_TOOK_OVER), DO(act_close), STATE_YIELD, "5 C9 C6 I5" },
-{ IN(OPENING), READ_OK, taker_changed_early, R(BACKED_OUT), DO(act_abort, act_close), STATE_YIELD, "H4" },
+{ IN(OPENING), READ_OK, taker_changed_early, R(BACKED_OUT), DO(act_abort, act_duel, act_close), STATE_YIELD, "H4" },
 { IN(OPENING), ON(OWN_APPLIED), leading_applied, R(NONE), DO(act_permit), STAY, "5 H4" },
 { IN(OPENING), ON(TIME), may_open_new, R(PROMOTED), DO(act_open), STATE_ACTIVE, "5 H4 I1" },
 { IN(OPENING), ON(TIME), may_open, R(LEADS), DO(act_open), STATE_ACTIVE, "5 H4 I1" },
@@ -250,7 +250,8 @@ static void take_numbers(
 		.age_ms = (s->now_ns - m->watch_ns) / NS_PER_MS,
 		.threshold_ms = machine_threshold_ns(m) / NS_PER_MS,
 		.lag_ms = mirror_lag_ns(m) / NS_PER_MS,
-		.own_write_ms = (s->now_ns - m->own_write_ns) / NS_PER_MS,
+		.own_write_ms =
+		    (s->now_ns - (m->own_write_ns ? m->own_write_ns : m->look_since_ns)) / NS_PER_MS,
 		.gap_ms = m->led_renewed_ns ? (s->now_ns - m->led_renewed_ns) / NS_PER_MS : 0,
 		.fresh = count[WITNESS_FRESH],
 		.stale = count[WITNESS_STALE],

@@ -266,6 +266,13 @@ void act_abort(struct machine *m, struct machine_step *s)
 	m->accept_incomplete = false;
 }
 
+/* Two hubs that claimed at once would do so again after the same threshold: each waits for a part of
+ * RP more, by chance (section 5). */
+void act_duel(struct machine *m, struct machine_step *s)
+{
+	m->duel_ns = (int64_t)(s->event->random % (uint64_t)m->options.retry_ns);
+}
+
 void act_abort_veto(struct machine *m, struct machine_step *s)
 {
 	if (!m->veto_since_ns)
@@ -314,6 +321,7 @@ void act_open(struct machine *m, struct machine_step *s)
 		m->workload_empty = false;
 	m->workload_wait_ns = 0;
 	m->back_off_ns = 0;
+	m->duel_ns = 0;
 	m->try_at_ns = 0;
 	m->veto_since_ns = 0;
 	m->told = 0;

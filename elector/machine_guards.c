@@ -86,11 +86,12 @@ GUARD(lease_due)
 	return lease_mismatch(m, s->now_ns) || (claim && s->now_ns >= m->renew_at_ns);
 }
 
+/* A write failed and none was taken for long: who did not try, or slept, knows nothing. */
 GUARD(own_unwritable)
 {
 	int64_t since_ns = m->own_write_ns ? m->own_write_ns : m->look_since_ns;
 
-	return !machine_told(m, REASON_OWN_UNWRITABLE) && since_ns &&
+	return !machine_told(m, REASON_OWN_UNWRITABLE) && m->record_retry_ns && since_ns &&
 	       s->now_ns - since_ns > 2 * OWN_WRITE_NS;
 }
 

@@ -199,7 +199,8 @@ struct machine_todo *machine_todo_new(struct machine_step *s, enum machine_verb 
 machine_act_fn act_load, act_look, act_read_peer, act_stop_syncer, act_stop_run, act_lease,
     act_role, act_record, act_probe, act_mirror, act_ask_witness, act_new_term, act_same_term,
     act_extend, act_open, act_close, act_abort, act_abort_veto, act_leave_75, act_leave_78,
-    act_hint, act_hint_over, act_kind_suspect, act_kind_mine, act_kind_initial, act_permit;
+    act_hint, act_hint_over, act_duel, act_kind_suspect, act_kind_mine, act_kind_initial,
+    act_permit;
 /* Next moment at which something may be due (a time row is not asked before). */
 int64_t machine_wake_at_ns(const struct machine *m);
 

@@ -48,7 +48,7 @@ bool machine_armed(const struct machine *m)
 
 int64_t threshold_at_ns(const struct machine *m)
 {
-	int64_t at_ns = m->watch_ns + machine_threshold_ns(m);
+	int64_t at_ns = m->watch_ns + machine_threshold_ns(m) + m->duel_ns;
 
 	return at_ns > m->try_at_ns ? at_ns : m->try_at_ns;
 }
