@@ -47,7 +47,8 @@ archives = $(patsubst %,$(BUILD)/lib%.a,$(1))
 BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
-.PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench trace docs clean
+.PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench trace docs clean \
+        sim stories
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
 help:
@@ -55,6 +56,7 @@ help:
 	@echo 'make demo        two hubs, a worker and a failover, as a timeline (KEEP=1: leaves it up)'
 	@echo 'make check       all tests, on real API servers, too'
 	@echo 'make check-fast  the tests that need no API server'
+	@echo 'make sim         SEEDS=N random schedules of whole pairs (SEED=k: that one), and the stories'
 	@echo 'make lint asan   static checks; unit tests under ASan and UBSan'
 	@echo 'make hubs        hub-a, hub-b and worker-1 for exploring; make hubs-down ends them'
 	@echo 'make bench trace one line per figure; rule, code, test'
@@ -110,6 +112,14 @@ $(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ -lmsgpackc -lcap
 
+# The simulator: the machine's objects as the elector links them, and a model of the rest.
+SIM := $(BUILD)/sim/sim
+$(SIM): $(call objects,tests/sim) $(filter %/machine.o %/terms.o %/trace.o,$(call objects,elector)) \
+    $(filter $(BUILD)/obj/elector/machine_%.o,$(call objects,elector)) $(call archives,base)
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^
+
 $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 	@tools/compile_commands.sh '$(CC) $(CFLAGS)' $(filter %.c,$^) > $@
 
@@ -120,10 +130,10 @@ $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 unit: $(TESTS)
 	@tests/run-unit.sh $(TESTS)
 
-check-fast: all $(TESTS)
+check-fast: all $(TESTS) $(SIM)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS) $(ATTACK)
+check: all $(TESTS) $(SIM) $(ATTACK)
 	@tests/check.sh $(TESTS)
 
 lint: $(BUILD)/compile_commands.json
@@ -131,6 +141,15 @@ lint: $(BUILD)/compile_commands.json
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined unit
+
+SEEDS ?= 10000
+STORIES = $(sort $(wildcard tests/sim/stories/*.story))
+sim: $(SIM)
+	@$(SIM) --out $(BUILD)/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) $(STORIES))
+
+# What the machine says now becomes what is expected; read the difference.
+stories: $(SIM)
+	@$(SIM) --rewrite --stories $(STORIES)
 
 demo: all
 	@tests/demo/demo.sh

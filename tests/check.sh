@@ -52,6 +52,9 @@ has_go() {
 }
 
 script architecture tests/lint/architecture.sh
+seeds=20000
+[ -z "$fast" ] || seeds=2000
+script simulator tests/sim/check.sh $seeds
 if [ -z "$fast" ]; then
 	script 'API servers' tests/integration/run.sh
 elif has_go; then

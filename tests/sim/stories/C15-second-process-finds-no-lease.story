@@ -1,0 +1,22 @@
+# The own Lease was deleted a moment before a second process with the same identity starts: HubRole
+# says that somebody leads, so it waits.
+# Proves C15 H15; found by a random schedule.
+twin
+> start A
+> start B
+> run 30s
+[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
+[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.098] A confirming > opening: peer after the claim: read: opens
+[      0.110] A opening > active: This hub is Active with term 2.
+> cut A>a
+> delete a
+> start C
+> run 1s
+> join A>a
+> run 30s
+= A active, term 2, page open
+= B standby, term 0
+= C init, term 2
+= one leads, the other stands by with a complete mirror

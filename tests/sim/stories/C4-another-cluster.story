@@ -1,0 +1,20 @@
+# Behind A's address another cluster answers: B is disarmed until somebody accepts it, and mirrors it
+# from the start.
+# Proves C4 M12; the missing grant was found by a random schedule.
+> start A
+> start B
+> run 30s
+[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
+[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.098] A confirming > opening: peer after the claim: read: opens
+[      0.110] A opening > active: This hub is Active with term 2.
+> replace a on
+> run 30s
+[     30.102] B standby > standby: the peer is another cluster than before: disarmed until it is accepted
+> accept-peer B
+> run 60s
+[     60.000] B standby > standby: the peer's new cluster is accepted; terms are kept, the mirror starts anew
+= A active, term 2, page open
+= B standby, term 0
+= one leads, the other stands by with a complete mirror

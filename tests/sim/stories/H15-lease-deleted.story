@@ -1,0 +1,21 @@
+# A's Lease is deleted while it leads, again and again: it is there again with the same term.
+# Proves H15.
+> start A
+> start B
+> run 30s
+[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
+[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.098] A confirming > opening: peer after the claim: read: opens
+[      0.110] A opening > active: This hub is Active with term 2.
+> delete a
+> run 5s
+> delete a
+> run 1s
+> delete a
+> run 30s
+> delete b
+> run 30s
+= A active, term 2, page open
+= B standby, term 0
+= one leads, the other stands by with a complete mirror
