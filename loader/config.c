@@ -22,6 +22,8 @@ enum section {
 	SECTION_SOURCE,
 	SECTION_WORKER,
 	SECTION_REPOINTER,
+	SECTION_FOLLOWER,
+	SECTION_HUB_TOKEN,
 	SECTION_WORKLOAD,
 	SECTION_LISTEN,
 	SECTION_DIAL,
@@ -397,6 +399,16 @@ static bool read_credential(
 	struct place place = { SECTION_SOURCE, credential };
 
 	return read_map_into(r, value, &place, 1) && check_source(r, value, credential);
+}
+
+static bool read_hub_token(
+    struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
+{
+	struct config_credential *credential = field(row, base);
+	struct place place = { SECTION_HUB_TOKEN, credential };
+
+	credential->line = value->line;
+	return read_map_into(r, value, &place, 1);
 }
 
 static bool read_workers(

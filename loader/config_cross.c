@@ -4,8 +4,10 @@
  * without lines. No I/O. Called by config_read().
  */
 #include <string.h>
+#include <strings.h>
 
 #include "loader/config.h"
+#include "loader/values.h"
 
 /* "a.b" or "a" of the root; the nearest map above it when it is not written. */
 static const struct yaml_value *at(const struct reader *r, const char *section, const char *key)
@@ -21,10 +23,6 @@ static bool check_mode(struct reader *r)
 	const struct us_config *config = r->config;
 	bool pair = config->mode == CONFIG_ACTIVE || config->mode == CONFIG_STANDBY;
 
-	if (config->mode == CONFIG_FOLLOWER)
-		return config_complain(r, at(r, "mode", NULL), NULL,
-		    "standalone, active, standby or replicas",
-		    "follower is not part of this version");
 	if (pair && config->hub_count != 2)
 		return config_complain(r, at(r, "hubs", NULL), NULL,
 		    "2: this hub and its peer (modes active and standby)", "has %u members",
@@ -48,6 +46,10 @@ static bool check_hubs(struct reader *r)
 		return config_complain(r, yaml_value_at(at(r, "hubs", NULL)->last, "name"), NULL,
 		    "another name than that of hubs[0]", "\"%.80s\" is there twice",
 		    config_text_at(config, config->hubs[1].name));
+	if (config->mode == CONFIG_FOLLOWER) { /* self names the worker */
+		config->self = 0;
+		return true;
+	}
 	for (config->self = 0; config->self < config->hub_count; config->self++)
 		if (strcmp(self, config_text_at(config, config->hubs[config->self].name)) == 0)
 			return true;
@@ -80,7 +82,7 @@ static bool check_workload(struct reader *r)
 	if (yaml_value_at(r->root, "workload") && config->argument_count == 0)
 		return config_complain(r, at(r, "workload", NULL), "command",
 		    "a list of 1 to 32 texts, the first an absolute path", "is missing");
-	if (config->argument_count == 0)
+	if (config->argument_count == 0 || config->mode == CONFIG_FOLLOWER)
 		return true;
 	left = config->renew_deadline_ms - config->retry_period_ms -
 	       config_request_deadline_ms(config);
@@ -98,7 +100,7 @@ static bool check_credentials(struct reader *r)
 
 	if (config->mode == CONFIG_STANDALONE)
 		return true;
-	for (unsigned n = CREDENTIAL_ELECTOR; n <= CREDENTIAL_PEER_SYNCER; n++)
+	for (unsigned n = CREDENTIAL_ELECTOR; n <= CREDENTIAL_FOLLOWER; n++)
 		if ((roles & ROLE_BIT(role_holding(n, 1).role)) && !config_credential_of(config, n))
 			return config_complain(r, at(r, "credentials", NULL),
 			    yaml_value_at(r->root, "credentials") ? credential_name(n)
@@ -127,8 +129,76 @@ static bool check_workers(struct reader *r)
 	return true;
 }
 
+/* W16: compared as a server, not as a text. */
+static bool check_follower_hubs(struct reader *r)
+{
+	const struct us_config *config = r->config;
+	const struct yaml_value *hub = at(r, "hubs", NULL)->first;
+	struct value_server servers[CONFIG_MAX_HUBS];
+
+	for (; hub; hub = hub->next) {
+		const struct config_hub *row = &config->hubs[hub->index];
+
+		if (!row->ca_file)
+			return config_complain(r, hub, "ca-file",
+			    "the certificates that sign the endpoint's (mode follower)",
+			    "is missing");
+		if (value_server(config_text_at(config, row->endpoint), &servers[hub->index]))
+			return config_complain(r, hub, "endpoint", "https://HOST[:PORT]",
+			    "is no endpoint");
+	}
+	if (config->hub_count == 2 && servers[0].port == servers[1].port &&
+	    strcasecmp(servers[0].host, servers[1].host) == 0)
+		return config_complain(r, at(r, "hubs", NULL)->last, "endpoint",
+		    "another API server than that of hubs[0]", "is there twice");
+	return true;
+}
+
+/* What only a worker has, and how a hub's identity is completed: address and CA are always those
+ * of the list of hubs, whatever delivers the token (H19). */
+static bool check_follower(struct reader *r)
+{
+	static const char *const ours[] = { "follower", "hub-a", "hub-b" };
+	struct us_config *config = r->config;
+
+	if (config->mode != CONFIG_FOLLOWER) {
+		for (unsigned i = 0; i < 3; i++)
+			if (yaml_value_at(yaml_value_at(r->root, "credentials"), ours[i]))
+				return config_complain(r, at(r, "credentials", ours[i]), NULL,
+				    "no such key", "is for mode follower");
+		if (yaml_value_at(r->root, "follower"))
+			return config_complain(
+			    r, at(r, "follower", NULL), NULL, "no such key", "is for mode follower");
+		return true;
+	}
+	if (!check_follower_hubs(r))
+		return false;
+	for (unsigned n = CREDENTIAL_ELECTOR; n < CREDENTIAL_FOLLOWER; n++)
+		if (config_credential_of(config, n))
+			return config_complain(r, at(r, "credentials", credential_name(n)), NULL,
+			    "no such key", "is for a hub, not for mode follower");
+	for (unsigned i = 0; i < CONFIG_MAX_HUBS; i++) {
+		struct config_credential *hub = &config->credentials[CREDENTIAL_HUB_A + i];
+
+		if (i >= config->hub_count && hub->token_file)
+			return config_complain(r, at(r, "credentials", ours[1 + i]), NULL,
+			    "no such key", "is for a hub that is not in hubs");
+		if (i < config->hub_count) {
+			hub->server = config->hubs[i].endpoint;
+			hub->ca_file = config->hubs[i].ca_file;
+		}
+	}
+	if (!config->follower.project_namespace)
+		return config_complain(r, at(r, "follower", NULL), "project-namespace",
+		    "the namespace of this worker's Cluster object on the hubs", "is missing");
+	if (config->worker_count > 0)
+		return config_complain(r, at(r, "workers", NULL), NULL,
+		    "none: a follower is a worker", "has %u members", config->worker_count);
+	return true;
+}
+
 bool config_check_cross(struct reader *r)
 {
-	return check_mode(r) && check_hubs(r) && check_lease(r) && check_workload(r) &&
+	return check_mode(r) && check_hubs(r) && check_follower(r) && check_lease(r) && check_workload(r) &&
 	       check_credentials(r) && check_workers(r);
 }

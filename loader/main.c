@@ -213,6 +213,8 @@ static int load_credential(struct role_process *process, const char *number, uin
 	loader.process = process;
 	loader.credential = (unsigned)n;
 	material_init(&loader.material);
+	loader.material.token_follows = (n == CREDENTIAL_HUB_A || n == CREDENTIAL_HUB_B) &&
+					!source->token_file && !source->kubeconfig;
 	if (take_files(&loader.material, config, source, &err) ||
 	    material_check(&loader.material, base_clock_wall_us(), &err)) {
 		log_error("credential %s: %s", name, err.text);

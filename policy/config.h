@@ -37,7 +37,8 @@ enum config_mirror { CONFIG_MIRROR_KUBESLICE, CONFIG_MIRROR_NONE };
 /* Offset of a terminated string in the pool; 0 is the empty string (pool[0] == 0). */
 typedef uint32_t config_text;
 
-/* Where one identity comes from: a kubeconfig, or its parts. Unset parts are 0. */
+/* Where one identity comes from: a kubeconfig, or its parts. Unset parts are 0. A follower's hub has
+ * its server and CA from the list of hubs; without a token file its token comes from a Secret. */
 struct config_credential {
 	config_text kubeconfig;
 	config_text server, ca_file, token_file, certificate_file, key_file;
@@ -51,6 +52,15 @@ struct config_hub {
 struct config_worker {
 	config_text name, project_namespace;
 	struct config_credential credential;
+};
+
+/* mode follower: what a worker does about its hubs. */
+struct config_follower {
+	config_text project_namespace; /* of this worker's Cluster object, on each hub */
+	config_text worker_namespace;  /* of understudy's Secrets, on the worker */
+	config_text directory;         /* the hand-over directory */
+	uint32_t interval_ms, timeout_ms;
+	uint32_t confirmations; /* looks that must agree before it moves */
 };
 
 /* A CIDR range; IPv4 as v4-mapped IPv6 (::ffff:a.b.c.d, prefix + 96). */
@@ -83,6 +93,8 @@ struct us_config {
 	uint32_t worker_count;
 	struct config_worker workers[CONFIG_MAX_WORKERS];
 	uint32_t shard_size;
+
+	struct config_follower follower;
 
 	uint32_t argument_count; /* 0: no workload */
 	config_text arguments[CONFIG_MAX_ARGUMENTS];

@@ -18,6 +18,7 @@
 #define MAX_DIRECTORY   90 /* the longest socket name behind it fits sun_path */
 #define NOBODY          65534u
 #define STOP_SLACK_MS   1000u
+#define MAX_CONFIRMED   100
 
 #define FAIL(err, ...) return err_set(err, "configuration: " __VA_ARGS__)
 
@@ -102,10 +103,10 @@ static int check_path(
 	return 0;
 }
 
-/* One way to say who: a kubeconfig, or its parts (F7). The hubs of a follower have their server
- * and CA in the list of hubs. */
+/* One way to say who: a kubeconfig, or its parts (F7). A follower's hub may have no token here: then
+ * the hub delivers it into a Secret (H12). */
 static int check_credential(const struct us_config *config, const struct config_credential *c,
-    bool has_hub, const char *what, struct err *err)
+    bool is_hub, const char *what, struct err *err)
 {
 	bool by_token = c->token_file != 0, by_key = c->certificate_file != 0 || c->key_file != 0;
 	const config_text paths[] = { c->kubeconfig, c->ca_file, c->token_file, c->certificate_file,
@@ -121,11 +122,13 @@ static int check_credential(const struct us_config *config, const struct config_
 			FAIL(err, "%s: kubeconfig and its parts (expected one of the two)", what);
 		return 0;
 	}
-	if (!has_hub && (!c->server || !c->ca_file))
+	if (!c->server || !c->ca_file)
 		FAIL(err, "%s: expected server and ca-file, or kubeconfig", what);
-	if (c->server && !is_server(config->pool + c->server))
+	if (!is_server(config->pool + c->server))
 		FAIL(err, "%s: server \"%.200s\" (expected https://host[:port], no user info)",
 		    what, config->pool + c->server);
+	if (is_hub && !by_token && !by_key)
+		return 0;
 	if (by_token == by_key || (by_key && (!c->certificate_file || !c->key_file)))
 		FAIL(err, "%s: expected token-file, or client-certificate-file and client-key-file",
 		    what);
@@ -143,6 +146,10 @@ static int check_credentials(const struct us_config *config, struct err *err)
 
 		if (c && check_credential(config, c, is_hub, credential_name(n), err) != 0)
 			return -1;
+		if (is_hub && (c != NULL) != (config->mode == CONFIG_FOLLOWER &&
+						 n - CREDENTIAL_HUB_A < config->hub_count))
+			FAIL(err, "credentials: %s (expected one for each hub of a follower)",
+			    credential_name(n));
 		if (!c && !is_hub && (roles & holder) && config->mode != CONFIG_STANDALONE)
 			FAIL(err, "credentials: %s is missing (expected in this mode)",
 			    credential_name(n));
@@ -288,6 +295,44 @@ static int check_workload(const struct us_config *config, struct err *err)
 	return 0;
 }
 
+/* A follower's connections are made as the list of hubs says, whoever else says what (H19). */
+static int check_follower(const struct us_config *config, struct err *err)
+{
+	const struct config_follower *follower = &config->follower;
+
+	for (unsigned i = 0; i < config->hub_count; i++)
+		if (config->credentials[CREDENTIAL_HUB_A + i].server != config->hubs[i].endpoint ||
+		    config->credentials[CREDENTIAL_HUB_A + i].ca_file != config->hubs[i].ca_file)
+			FAIL(err, "credentials: %s does not belong to hubs[%u]",
+			    credential_name(CREDENTIAL_HUB_A + i), i);
+	if (check_text(config, follower->project_namespace, "follower: project-namespace", err) !=
+		0 ||
+	    check_text(config, follower->worker_namespace, "follower: worker-namespace", err) !=
+		0 ||
+	    check_path(config, follower->directory, "follower: handover-directory", err) != 0)
+		return -1;
+	if (!is_label(config->pool + follower->project_namespace, false) ||
+	    !is_label(config->pool + follower->worker_namespace, false))
+		FAIL(err,
+		    "follower: project-namespace or worker-namespace (expected a DNS label)");
+	if (follower->directory == 0)
+		FAIL(err, "follower: handover-directory (expected an absolute path)");
+	if (follower->interval_ms == 0 || follower->interval_ms > MAX_DURATION_MS ||
+	    follower->timeout_ms == 0 || follower->timeout_ms > MAX_DURATION_MS)
+		FAIL(err, "follower: interval or timeout (expected above 0, at most %u s)",
+		    MAX_DURATION_MS / 1000);
+	if (follower->confirmations == 0 || follower->confirmations > MAX_CONFIRMED)
+		FAIL(err, "follower: confirmations %u (expected 1 to %d)", follower->confirmations,
+		    MAX_CONFIRMED);
+	if (config->worker_count > 0)
+		FAIL(err, "workers: %u (expected none in mode follower)", config->worker_count);
+	for (unsigned n = CREDENTIAL_ELECTOR; n < CREDENTIAL_FOLLOWER; n++)
+		if (config_credential_of(config, n))
+			FAIL(err, "credentials: %s (expected none in mode follower)",
+			    credential_name(n));
+	return 0;
+}
+
 static int check_network(const struct us_config *config, struct err *err)
 {
 	unsigned char address[16];
@@ -345,7 +390,8 @@ int config_check(const struct us_config *config, struct err *err)
 	    check_workers(config, err) != 0 || check_workload(config, err) != 0)
 		return -1;
 	/* A follower has no Lease of its own. */
-	if (config->mode != CONFIG_FOLLOWER && check_timing(config, err) != 0)
+	if (config->mode == CONFIG_FOLLOWER ? check_follower(config, err) != 0
+					    : check_timing(config, err) != 0)
 		return -1;
 	if (check_credentials(config, err) != 0 || check_network(config, err) != 0)
 		return -1;

@@ -28,7 +28,7 @@ enum control_type {
 	CONTROL_CRED_NACK, /* a[0]: credential, a[1]: generation, blob: why, text without secrets */
 	CONTROL_START_SYNCER,  /* elector */
 	CONTROL_STOP_SYNCER,   /* elector; a[0]: deadline_ns after which it is killed */
-	CONTROL_RUN,           /* elector; a[0]: term, a[1]: valid_until_ns */
+	CONTROL_RUN,           /* elector; a[0]: term, a[1]: valid_until_ns; follower; a[0]: hub + 1 */
 	CONTROL_STOP_RUN,      /* elector */
 	CONTROL_LEADING,       /* elector; a[0]: enum fence role, a[1]: term: for sd_notify */
 	CONTROL_WORKLOAD_SEEN, /* runner: a[0]: 1 running, a[1]: 1 uid empty; and on to the elector
@@ -43,7 +43,7 @@ enum control_type {
 	CONTROL_RELEASE,      /* loader: hand the credential over, then exit */
 	CONTROL_SYNCER_GONE,  /* elector; a[0]: 1 clean, 0 killed */
 	CONTROL_PREDECESSOR_DEAD, /* elector; a[0]: instance */
-	CONTROL_START,            /* runner; a[0]: term, a[1]: valid_until_ns */
+	CONTROL_START,            /* runner; a[0], a[1]: those of CONTROL_RUN */
 	CONTROL_STOP, /* runner: stop the workload; any other role: leave by a[0] deadline_ns */
 };
 

@@ -18,35 +18,68 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "policy/uids.h"
 
 #define COMMAND_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+/* What a worker's operator reads today, so that it follows without a change (6.1). */
+#define ENVIRONMENT_TEXTS 5
+
 struct command {
 	char *argv[CONFIG_MAX_ARGUMENTS + 1];
-	char term[64], fence[4096 + 64];
-	char *environment[4];
+	char texts[ENVIRONMENT_TEXTS][4096 + 64];
+	char *environment[ENVIRONMENT_TEXTS + 2];
+	unsigned text_count;
 	pid_t parent;
 	uid_t uid;
 	int output;
 };
 
+static void put(struct command *command, const char *name, const char *value, const char *more)
+{
+	char *text = command->texts[command->text_count];
+
+	(void)snprintf(text, sizeof(command->texts[0]), "%s=%s%s", name, value, more);
+	command->environment[++command->text_count] = text;
+}
+
+static void put_hub(const struct runner *runner, uint64_t hub, struct command *command)
+{
+	const struct us_config *config = runner->config;
+	const struct config_follower *follower = &config->follower;
+	const char *directory = config_text_at(config, follower->directory);
+
+	put(command, "HUB_HOST_ENDPOINT", config_text_at(config, config->hubs[hub].endpoint), "");
+	put(command, "HUB_PROJECT_NAMESPACE", config_text_at(config, follower->project_namespace),
+	    "");
+	put(command, "CLUSTER_NAME", config_text_at(config, config->self_name), "");
+	put(command, "HUB_TOKEN_FILE", directory, "/token");
+	put(command, "HUB_CA_FILE", directory, "/ca.crt");
+}
+
 /* Everything that the child needs, made before the fork. */
 static void prepare(const struct runner *runner, uint64_t term, struct command *command)
 {
 	const struct us_config *config = runner->config;
+	char text[24];
 
 	for (unsigned i = 0; i < config->argument_count; i++)
 		command->argv[i] = (char *)config_text_at(config, config->arguments[i]);
 	command->argv[config->argument_count] = NULL;
-	(void)snprintf(command->term, sizeof(command->term), "UNDERSTUDY_TERM=%" PRIu64, term);
-	(void)snprintf(command->fence, sizeof(command->fence), "UNDERSTUDY_FENCE=%s/fence",
-	    config_text_at(config, config->run_directory));
+	memset(command->environment, 0, sizeof(command->environment));
 	command->environment[0] = (char *)COMMAND_PATH;
-	command->environment[1] = command->term;
-	command->environment[2] = command->fence;
-	command->environment[3] = NULL;
+	command->text_count = 0;
+	if (config->mode == CONFIG_FOLLOWER) {
+		CHECK(term > 0 && term <= config->hub_count);
+		put_hub(runner, term - 1, command);
+	} else {
+		(void)snprintf(text, sizeof(text), "%" PRIu64, term);
+		put(command, "UNDERSTUDY_TERM", text, "");
+		put(command, "UNDERSTUDY_FENCE", config_text_at(config, config->run_directory),
+		    "/fence");
+	}
 	command->parent = getpid();
 	command->uid = runner->uid;
 }

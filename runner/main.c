@@ -1,7 +1,7 @@
 /*
  * The runner: runs the workload while this hub leads and ends its whole uid before the leadership
- * does, also when every other process of understudy is dead or stopped (F5, H18). main() is the
- * story; started by understudyd only: {"runner"}, 3 control, 4 configuration, 5 fence page.
+ * does, also when every other process of understudy is dead or stopped (F5, H18). On a worker it
+ * runs the command for the hub that is followed, anew for another one. main() is the story; started by understudyd only: {"runner"}, 3 control, 4 configuration, 5 fence page.
  */
 #include <errno.h>
 #include <poll.h>
@@ -104,7 +104,12 @@ static struct workload_facts look(struct runner *runner, int64_t now_ns)
 		.alive = runner->pid != 0 };
 	struct fence_view view = { 0 };
 
-	if (fence_read(&runner->fence, &view)) {
+	if (runner->config->mode == CONFIG_FOLLOWER) {
+		/* No page: a worker's operator runs beside whichever hub leads (W19). */
+		facts.leading = runner->wanted;
+		facts.page_term = runner->wanted_term;
+		facts.page_until_ns = INT64_MAX;
+	} else if (fence_read(&runner->fence, &view)) {
 		facts.leading = fence_view_left_ns(&view, now_ns) > 0;
 		facts.page_term = view.term;
 		facts.page_until_ns = view.valid_until_ns;

@@ -18,6 +18,7 @@
 #include "supervisor/admin.h"
 #include "supervisor/configuration.h"
 #include "supervisor/credentials.h"
+#include "supervisor/handover.h"
 #include "supervisor/init.h"
 #include "supervisor/preconditions.h"
 #include "supervisor/process.h"
@@ -141,6 +142,11 @@ static int check_ground(struct supervisor *supervisor)
 		&supervisor->fence, config_text_at(config, config->run_directory), &err) ||
 	    preconditions_check_uids(config->uid_base, PRECONDITIONS_PATIENCE_NS, &err))
 		return fail(&err, EXIT_CODE_FAILED);
+	if (config->mode == CONFIG_FOLLOWER) {
+		supervisor->handover = handover_open(config, &err);
+		if (supervisor->handover < 0)
+			return fail(&err, EXIT_CODE_FAILED);
+	}
 	/* C15: the lock and the empty uids prove that the last writer of the page is dead. */
 	supervisor->predecessor = fence_page_instance(&supervisor->fence);
 	fence_page_end_validity(&supervisor->fence);
@@ -264,6 +270,7 @@ int main(int argc, char **argv)
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		supervisor.programs[role] = -1;
 	supervisor.listeners[0] = supervisor.listeners[1] = supervisor.config_fd = -1;
+	supervisor.handover = -1;
 	if ((code = read_options(&supervisor, argc, argv)) != EXIT_CODE_OK ||
 	    (code = prepare(&supervisor)) != EXIT_CODE_OK ||
 	    (code = load_configuration(&supervisor)) != EXIT_CODE_OK ||

@@ -184,6 +184,11 @@ static int open_role_fds(const struct process *process, struct start_plan *plan,
 		if (plan->fds[ROLE_FD_FILES] < 0)
 			return -1;
 	}
+	if (process->id.role == ROLE_FOLLOWER) {
+		plan->fds[ROLE_FD_FILES] = fcntl(supervisor->handover, F_DUPFD_CLOEXEC, 0);
+		if (plan->fds[ROLE_FD_FILES] < 0)
+			return err_set(err, "hand-over directory: %s", strerror(errno));
+	}
 	return 0;
 }
 

@@ -27,6 +27,7 @@
 #define EVERYBODY (ROLE_BIT(ROLE_COUNT) - 1 - ROLE_BIT(ROLE_SUPERVISOR))
 #define LINKED    (ROLE_KUBE | ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR))
 #define ELECTOR   ROLE_BIT(ROLE_ELECTOR)
+#define FOLLOWER  ROLE_BIT(ROLE_FOLLOWER)
 #define IN(state) (1u << PROCESS_##state)
 #define VERIFIED  (IN(RUNNING) | IN(LEAVING))
 
@@ -236,8 +237,15 @@ static void on_stop_syncer(struct process *process, const struct us_ctl *ctl)
 					 now_ns - supervisor->syncer_ended_ns > SYNCER_ECHO_NS);
 }
 
+/* A follower's term is the place of its hub in the list, counted from 1: another hub is another
+ * command, and the same hub after a restart of the follower is not. */
 static void on_run(struct process *process, const struct us_ctl *ctl)
 {
+	if (process->id.role == ROLE_FOLLOWER &&
+	    (ctl->a[0] == 0 || ctl->a[0] > process->supervisor->config->hub_count)) {
+		process_kill(process, "it follows a hub that is not in the list");
+		return;
+	}
 	workload_run(process->supervisor, ctl->a[0], ctl->a[1]);
 }
 
@@ -286,7 +294,7 @@ static const struct request_row rows[] = {
 	[CONTROL_CRED_NACK] = { ROLE_KUBE, VERIFIED, credentials_on_answer },
 	[CONTROL_START_SYNCER] = { ELECTOR, VERIFIED, on_start_syncer },
 	[CONTROL_STOP_SYNCER] = { ELECTOR, VERIFIED, on_stop_syncer },
-	[CONTROL_RUN] = { ELECTOR, VERIFIED, on_run },
+	[CONTROL_RUN] = { ELECTOR | FOLLOWER, VERIFIED, on_run },
 	[CONTROL_STOP_RUN] = { ELECTOR, VERIFIED, on_stop_run },
 	[CONTROL_LEADING] = { ELECTOR, VERIFIED, on_leading },
 	[CONTROL_WORKLOAD_SEEN] = { ROLE_BIT(ROLE_RUNNER), VERIFIED, on_workload_seen },

@@ -8,7 +8,7 @@
  *   process.c       one process from start to end              children.c  restart policy, pure
  *   control.c       control links             requests.c       what a process may ask for
  *   wire.c          links and listeners       fence.c          the page
- *   admin.c         admin.sock to elector
+ *   admin.c         admin.sock to elector     handover.c       the follower's directory
  *   workload.c      elector <-> runner        logs.c, notify.c lines; service manager
  *   stop.c          the ordered end
  * One thread; everything is owned by struct supervisor, which lives as long as the process.
@@ -110,6 +110,7 @@ struct supervisor {
 	int config_fd;            /* sealed memfd */
 	struct fence_page fence;
 	int listeners[2]; /* by enum control_listener */
+	int handover;     /* the follower's directory; -1: none */
 	struct admin admin;
 
 	struct process slots[SUPERVISOR_SLOTS];

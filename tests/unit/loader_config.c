@@ -198,8 +198,12 @@ static void unknown_and_repeated_keys_are_named(void **state)
 	expect_error("self:", "mode: active", "u.yaml:2: mode: is there twice");
 	expect_error("- {name: worker-1", "- {name: w, project-namespace: p, token: x}",
 	    "u.yaml:17: workers[0].token: is an unknown key; expected one of kubeconfig, server");
-	expect_error("  syncer:", "  follower: {kubeconfig: /f}",
-	    "u.yaml:13: credentials.follower: is an unknown key");
+	expect_error("  syncer:", "  folower: {kubeconfig: /f}",
+	    "u.yaml:13: credentials.folower: is an unknown key; expected follower");
+	expect_error("  syncer:", "  syncer: {kubeconfig: /s}\n  follower: {kubeconfig: /f}",
+	    "u.yaml:14: credentials.follower: is for mode follower");
+	expect_error("repointer:", "follower: {interval: 10s}",
+	    "u.yaml:19: follower: is for mode follower");
 }
 
 static void wrong_types_and_values_are_named(void **state)
@@ -213,7 +217,7 @@ static void wrong_types_and_values_are_named(void **state)
 		{ "mode:", "x-mode: standby", "u.yaml:1: x-mode: is an unknown key" },
 		{ "mode:", "", "u.yaml:2: mode: is missing; expected standalone" },
 		{ "mode:", "mode: follower",
-		    "u.yaml:1: mode: follower is not part of this version" },
+		    "u.yaml:11: credentials.elector: is for a hub, not for mode follower" },
 		{ "self:", "self: hub-c", "u.yaml:2: self: \"hub-c\" is no hub's name" },
 		{ "self:", "self: Hub_B", "u.yaml:2: self: \"Hub_B\" is no DNS name" },
 		{ "namespace:", "namespace: a.b", "u.yaml:6: namespace: \"a.b\" is no DNS label" },

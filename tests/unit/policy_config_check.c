@@ -128,10 +128,65 @@ static void test_valid(void **state)
 		config.hubs[0].endpoint = config.hubs[1].endpoint = 0);
 	ACCEPTS(config.mode = CONFIG_REPLICAS; config.hub_count = 1; config.self = 0;
 		config.self_name = config.hubs[0].name);
-	ACCEPTS(
-	    config.mode = CONFIG_FOLLOWER; config.self = 0; config.self_name = put("worker-1");
-	    config.credentials[CREDENTIAL_FOLLOWER] = by_kubeconfig();
-	    config.credentials[CREDENTIAL_HUB_A].token_file = put("/etc/understudy/hub-a.token"));
+}
+
+/* What the loader makes of a worker's file: server and CA of the list of hubs, a token for one. */
+static void become_follower(void)
+{
+	config.mode = CONFIG_FOLLOWER;
+	config.self = 0;
+	config.self_name = put("worker-1");
+	config.worker_count = 0;
+	config.hubs[1].ca_file = put("/etc/understudy/hub-b.crt");
+	memset(config.credentials, 0, sizeof(config.credentials));
+	config.credentials[CREDENTIAL_FOLLOWER] = by_kubeconfig();
+	for (unsigned i = 0; i < 2; i++)
+		config.credentials[CREDENTIAL_HUB_A + i] = (struct config_credential){
+			.server = config.hubs[i].endpoint, .ca_file = config.hubs[i].ca_file
+		};
+	config.credentials[CREDENTIAL_HUB_A].token_file = put("/etc/understudy/hub-a.token");
+	config.follower = (struct config_follower){ .project_namespace = put("kubeslice-cisco"),
+		.worker_namespace = put("kubeslice-system"),
+		.directory = put("/run/understudy/hub"),
+		.interval_ms = 10000,
+		.timeout_ms = 5000,
+		.confirmations = 2 };
+}
+
+/* A hostile loader must not send a follower anywhere but to the hubs of the list (H19). */
+static void test_follower(void **state)
+{
+	(void)state;
+	ACCEPTS(become_follower());
+	ACCEPTS(become_follower(); config.hub_count = 1;
+		config.credentials[CREDENTIAL_HUB_B] = (struct config_credential){ 0 });
+	ACCEPTS(become_follower(); config.stop_grace_ms = UINT32_MAX); /* no validity to keep */
+	REFUSES("hub-b (expected one for each hub", become_follower(); config.hub_count = 1);
+	REFUSES("hub-a (expected one for each hub",
+	    config.credentials[CREDENTIAL_HUB_A] = by_token());
+	REFUSES("does not belong to hubs[1]", become_follower();
+		config.credentials[CREDENTIAL_HUB_B].server = put("https://elsewhere"));
+	REFUSES("does not belong to hubs[0]", become_follower();
+		config.credentials[CREDENTIAL_HUB_A].ca_file = put("/etc/ssl/other.crt"));
+	REFUSES("expected server and ca-file", become_follower(); config.hubs[1].ca_file = 0;
+		config.credentials[CREDENTIAL_HUB_B].ca_file = 0);
+	REFUSES("follower is missing", become_follower();
+		config.credentials[CREDENTIAL_FOLLOWER] = (struct config_credential){ 0 });
+	REFUSES("project-namespace", become_follower(); config.follower.project_namespace = 0);
+	REFUSES("worker-namespace", become_follower();
+		config.follower.worker_namespace = put("../x"));
+	REFUSES("handover-directory", become_follower(); config.follower.directory = 0);
+	REFUSES(
+	    "handover-directory", become_follower(); config.follower.directory = put("/run/../x"));
+	REFUSES("outside of the string pool", become_follower();
+		config.follower.directory = CONFIG_POOL_BYTES);
+	REFUSES("interval", become_follower(); config.follower.interval_ms = 0);
+	REFUSES("timeout", become_follower(); config.follower.timeout_ms = UINT32_MAX);
+	REFUSES("confirmations", become_follower(); config.follower.confirmations = 0);
+	REFUSES("elector (expected none in mode follower", become_follower();
+		config.credentials[CREDENTIAL_ELECTOR] = by_kubeconfig());
+	REFUSES("expected none in mode follower", become_follower(); config.worker_count = 1;
+		config.workers[0].credential = by_token());
 }
 
 static void test_frame(void **state)
@@ -351,6 +406,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_valid),
+		cmocka_unit_test(test_follower),
 		cmocka_unit_test(test_frame),
 		cmocka_unit_test(test_hubs),
 		cmocka_unit_test(test_timing),

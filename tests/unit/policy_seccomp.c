@@ -190,6 +190,8 @@ static void test_who_may_what(void **state)
 		{ SYS_sendmsg, ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR) },
 		{ SYS_pread64, ROLE_BIT(ROLE_LOADER) },
 		{ SYS_renameat2, ROLE_BIT(ROLE_FOLLOWER) },
+		{ SYS_renameat, ROLE_BIT(ROLE_FOLLOWER) },
+		{ SYS_symlinkat, ROLE_BIT(ROLE_FOLLOWER) },
 		{ SYS_mkdirat, ROLE_BIT(ROLE_FOLLOWER) },
 		{ SYS_openat, ROLE_BIT(ROLE_FOLLOWER) },
 		{ SYS_connect, ROLE_DIALERS },

@@ -138,6 +138,30 @@ static void the_command_gets_what_it_should(void **state)
 	end_all();
 }
 
+/* What today's worker operator reads: endpoint, and token and CA of the same hub (W10). */
+static void a_workers_command_gets_its_hub_W10(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	config.mode = CONFIG_FOLLOWER;
+	config.hub_count = 2;
+	config.hubs[0].endpoint = put("https://hub-a:6443");
+	config.hubs[1].endpoint = put("https://hub-b:6443");
+	config.self_name = put("worker-1");
+	config.follower.project_namespace = put("kubeslice-cisco");
+	config.follower.directory = put("/run/hub");
+	set_script("echo \"[$HUB_HOST_ENDPOINT $HUB_TOKEN_FILE $HUB_CA_FILE "
+		   "$HUB_PROJECT_NAMESPACE $CLUSTER_NAME]\"; echo \"[$UNDERSTUDY_TERM]\"; echo done");
+	assert_true(command_start(&runner, 2));
+	await("workload: done");
+	assert_non_null(strstr(log_text,
+	    "[https://hub-b:6443 /run/hub/token /run/hub/ca.crt kubeslice-cisco worker-1]"));
+	assert_non_null(strstr(log_text, "[]"));
+	end_all();
+	config.mode = CONFIG_STANDALONE;
+}
+
 static void the_command_inherits_three_descriptors(void **state)
 {
 	(void)state;
@@ -212,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_command_gets_what_it_should),
+		TEST(a_workers_command_gets_its_hub_W10),
 		TEST(the_command_inherits_three_descriptors),
 		TEST(what_escapes_is_ended),
 		TEST(a_command_that_is_not_there_is_said),

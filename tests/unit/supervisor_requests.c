@@ -11,6 +11,7 @@
 
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -43,9 +44,9 @@ static bool expected(unsigned type, enum role role, enum process_state state)
 	case CONTROL_CRED_NACK: return is_verified(state) && kube;
 	case CONTROL_START_SYNCER:
 	case CONTROL_STOP_SYNCER:
-	case CONTROL_RUN:
 	case CONTROL_STOP_RUN:
 	case CONTROL_LEADING: return is_verified(state) && elector;
+	case CONTROL_RUN: return is_verified(state) && (elector || role == ROLE_FOLLOWER);
 	case CONTROL_WORKLOAD_SEEN: return is_verified(state) && role == ROLE_RUNNER;
 	default: return false; /* What only the supervisor says, and what nobody does. */
 	}
@@ -209,6 +210,33 @@ static void nothing_starts_while_we_stop(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_supervisor, close_supervisor)
 
+/* Another command than that of a hub in the list is none of its business. */
+static void a_follower_names_a_hub_of_the_list(void **state)
+{
+	struct us_ctl ctl = { .type = CONTROL_RUN, .a = { 2 } };
+	struct process *follower = process_of(&supervisor, (struct role_id){ ROLE_FOLLOWER, 0 });
+	int status;
+
+	(void)state;
+	config.mode = CONFIG_FOLLOWER;
+	process_plan(&supervisor, &config);
+	follower->state = PROCESS_RUNNING;
+	follower->pid = fork();
+	if (follower->pid == 0)
+		for (;;)
+			pause();
+	requests_take(follower, &ctl);
+	assert_true(supervisor.run_wanted);
+	assert_int_equal(supervisor.run_term, 2);
+	assert_false(follower->killed);
+	ctl.a[0] = 3;
+	requests_take(follower, &ctl);
+	assert_true(follower->killed);
+	assert_int_equal(supervisor.run_term, 2);
+	assert_int_equal(waitpid(follower->pid, &status, 0), follower->pid);
+	assert_true(WIFSIGNALED(status));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +246,7 @@ int main(void)
 		TEST(a_recent_crash_is_not_called_clean),
 		TEST(absurd_deadlines_are_bounded),
 		TEST(nothing_starts_while_we_stop),
+		TEST(a_follower_names_a_hub_of_the_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

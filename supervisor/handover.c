@@ -1,0 +1,71 @@
+/*
+ * Makes or takes over the follower's directory (see the header). It must not look into the files
+ * and must not follow a link. Called once, by main.c.
+ */
+#include "supervisor/handover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODE 02750 /* setgid: what is made in it is the workload's to read */
+
+static bool is_empty(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *entry;
+	unsigned found = 0;
+
+	if (!entries) {
+		if (copy >= 0)
+			close(copy);
+		return false;
+	}
+	while ((entry = readdir(entries)) != NULL)
+		found += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(entries);
+	return found == 0;
+}
+
+static int check(int fd, const char *path, uid_t follower, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return err_set(err, "follower.handover-directory %s: %s", path, strerror(errno));
+	if (st.st_uid == follower && (st.st_mode & 0022) == 0)
+		return 0;
+	if (st.st_uid == 0 && is_empty(fd))
+		return 0;
+	return err_set(err,
+	    "follower.handover-directory %s: is there, has owner %u and mode %03o (expected an "
+	    "empty one of root, or one of uid %u that nobody else writes)",
+	    path, st.st_uid, st.st_mode & 0777, follower);
+}
+
+int handover_open(const struct us_config *config, struct err *err)
+{
+	const char *path = config_text_at(config, config->follower.directory);
+	uid_t follower = role_uid((struct role_id){ ROLE_FOLLOWER, 0 }, config->uid_base);
+	gid_t readers = config->uid_base + ROLE_UID_WORKLOAD;
+	int fd;
+
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return err_set(err, "follower.handover-directory %s: %s", path, strerror(errno));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, "follower.handover-directory %s: %s", path, strerror(errno));
+	if (check(fd, path, follower, err) == 0) {
+		/* The mode last: a change of owner takes the setgid bit away. */
+		if (fchown(fd, follower, readers) == 0 && fchmod(fd, MODE) == 0)
+			return fd;
+		(void)err_set(err, "follower.handover-directory %s: %s", path, strerror(errno));
+	}
+	close(fd);
+	return -1;
+}
