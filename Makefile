@@ -18,7 +18,7 @@ LDFLAGS += -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$
 
 LIBRARIES  := base policy ipc kube
 # Roles that talk to other roles; those of KUBE_ROLES talk to API servers, too.
-KUBE_ROLES := observer elector syncer publisher repointer
+KUBE_ROLES := observer elector syncer publisher repointer follower
 ROLES      := loader dialer monitor $(KUBE_ROLES)
 PROGRAMS   := understudyd runner understudyctl $(ROLES)
 DIR_understudyd   := supervisor

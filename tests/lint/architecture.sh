@@ -50,7 +50,7 @@ done
 report 'only roles that talk to API servers link libcurl and libssl' "$problems"
 
 problems=
-for program in understudyd runner loader dialer observer elector syncer publisher repointer monitor understudyctl; do
+for program in understudyd runner loader dialer observer elector syncer publisher repointer follower monitor understudyctl; do
 	readelf -hW "$build/$program" | grep -q 'Type: *DYN' || problems="$problems $program is not PIE;"
 	readelf -dW "$build/$program" | grep -q BIND_NOW || problems="$problems $program is not BIND_NOW;"
 	readelf -lW "$build/$program" | grep -q 'GNU_STACK.*RWE' && problems="$problems $program has an executable stack;"
