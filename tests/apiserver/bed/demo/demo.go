@@ -60,6 +60,7 @@ var steps = []step{
 	{"installing CRDs, policies, accounts and rights", (*story).install},
 	{"hub-a becomes the Active", (*story).activate},
 	{"hub-b becomes its Standby", (*story).standBy},
+	{"worker-1 follows hub-a", (*story).join},
 	{"objects follow from hub-a to hub-b", (*story).mirror},
 	{"hub-b refuses writers", (*story).fence},
 	{"hub-a dies and hub-b takes over", (*story).failOver},
@@ -68,10 +69,10 @@ var steps = []step{
 
 // measured is the story with what make bench measures on the way.
 var measured = []step{
-	steps[0], steps[1], steps[2], steps[3],
+	steps[0], steps[1], steps[2], steps[3], steps[4],
 	{"idle memory", (*story).benchIdle},
 	{"live lag beside its floor", (*story).benchLag},
-	steps[5],
+	steps[6],
 	{"failover time", (*story).benchFailover},
 }
 

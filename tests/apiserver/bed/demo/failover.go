@@ -22,6 +22,8 @@ func (s *story) failOver(ctx context.Context) error {
 	published := watch(ctx, s.b.Admin, kube.Clusters.Path("", ""), false, func(o kube.Object) bool {
 		return o.Text("status", "activeController", "activeIdentity") == "hub-b"
 	})
+	followed := s.watchFollower(ctx, s.b)
+	attested := s.watchWitness(ctx)
 	s.kill = time.Now()
 	s.a.Kill()
 	s.a.Cluster.Kill(cluster.ControlPlane...)
@@ -38,6 +40,12 @@ func (s *story) failOver(ctx context.Context) error {
 		return fmt.Errorf("hub-b claims its Lease: %w", err)
 	}
 	s.result.Detection = claim.At.Sub(s.kill)
+	select { // the answer came before the claim, or not at all
+	case got := <-attested:
+		s.factAt(got.At, "worker-1", "asked by hub-b, its follower says of hub-a: %s", got.Object.Text("status", "result"))
+	default:
+		return fmt.Errorf("hub-b claims without an answer of worker-1's follower")
+	}
 	select {
 	case at := <-closed:
 		s.factAt(at, "hub-a", "its fence page has run out; nobody had to close it")
@@ -65,6 +73,12 @@ func (s *story) failOver(ctx context.Context) error {
 		return fmt.Errorf("activeController on hub-b: %w", err)
 	}
 	s.factAt(got.At, "hub-b", "Cluster %s: status.activeController names hub-b", got.Object.Name())
+	if got, err = await(ctx, followed, patience); err != nil {
+		return fmt.Errorf("worker-1's follower moves to hub-b: %w", err)
+	}
+	if err := s.tellFollower(ctx, got, s.b); err != nil {
+		return err
+	}
 	return s.workload(ctx, s.b)
 }
 

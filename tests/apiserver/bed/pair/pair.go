@@ -44,13 +44,15 @@ var (
 
 // Pair is two hubs and the worker clusters behind them.
 type Pair struct {
-	Root  string // of the repository: manifests and build/
-	Dir   string // where configurations, credentials and logs go
-	Hubs  [2]*Hub
-	Work  *cluster.Cluster
-	Lease Lease
-	bed   *cluster.Bed
-	uids  int // of hub-a; hub-b's follow
+	Root string // of the repository: manifests and build/
+	Dir  string // where configurations, credentials and logs go
+	Hubs [2]*Hub
+	Work *cluster.Cluster
+	// Worker is what runs on Work, once it has joined.
+	Worker *Worker
+	Lease  Lease
+	bed    *cluster.Bed
+	uids   int // of hub-a; hub-b's follow
 }
 
 // Hub is one of the two, with what runs on it.
@@ -91,11 +93,15 @@ func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
 		}
 		p.Hubs[i] = h
 	}
+	if p.Worker, err = newWorker(p); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
-// Close ends both understudyds.
+// Close ends all understudyds.
 func (p *Pair) Close() {
+	p.Worker.Kill()
 	for _, h := range p.Hubs {
 		h.Kill()
 	}
@@ -141,6 +147,9 @@ func (p *Pair) Bootstrap(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
 	}
+	if err := p.Worker.configure(ctx); err != nil {
+		return fmt.Errorf("%s: %w", p.Worker.Name, err)
+	}
 	return nil
 }
 
@@ -176,6 +185,7 @@ func (h *Hub) install(ctx context.Context) error {
 		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/admission/hub.yaml") },
 		func() error { return h.awaitFence(ctx) },
 		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/rbac/hub.yaml") },
+		func() error { return h.installWitness(ctx) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

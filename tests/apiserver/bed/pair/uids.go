@@ -7,14 +7,18 @@ import (
 	"strconv"
 )
 
-// uidRange is how far apart the uids of two hubs lie.
-const uidRange = 100
+// uidRange is how far apart the uids of two understudyds lie; a pair has three: both hubs' and the
+// worker's.
+const (
+	uidRange  = 100
+	uidRanges = 3
+)
 
-// freeUIDs is the first uid of two ranges that nobody runs under: another pair may be up, from a
+// freeUIDs is the first uid of three ranges that nobody runs under: another pair may be up, from a
 // demo that was kept, and understudyd refuses to share its uids. It looks from a random place on,
 // so that two pairs that start at the same moment seldom choose alike.
 func freeUIDs() int {
-	const first, last = 20000, 25800
+	const first, last = 20000, 25700
 	used := map[int]bool{}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -26,9 +30,17 @@ func freeUIDs() int {
 			used[uid/uidRange] = true
 		}
 	}
-	base := first + 2*uidRange*rand.IntN(15)
-	for base < last && (used[base/uidRange] || used[base/uidRange+1]) {
-		base += 2 * uidRange
+	taken := func(base int) bool {
+		for i := range uidRanges {
+			if used[base/uidRange+i] {
+				return true
+			}
+		}
+		return false
+	}
+	base := first + uidRanges*uidRange*rand.IntN(10)
+	for base < last && taken(base) {
+		base += uidRanges * uidRange
 	}
 	return base
 }

@@ -1,0 +1,100 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+// join starts the follower on worker-1 and sees it settle with hub-a: its own view in the status of
+// ClusterController, and what its software reads. The token for hub-b arrives and is proven long
+// before it is needed.
+func (s *story) join(ctx context.Context) error {
+	w := s.pair.Worker
+	proven := watch(ctx, s.worker, pair.Controllers.Path("", ""), false, func(o kube.Object) bool {
+		return condition(o, "CredentialReady-hub-a") == "True Proved" && condition(o, "CredentialReady-hub-b") == "True Proved"
+	})
+	follows := s.watchFollower(ctx, s.a)
+	if _, err := until(ctx, patience, 100*time.Millisecond, func() bool { return w.Join(ctx) == nil }); err != nil {
+		return fmt.Errorf("its understudyd: %w", w.Join(ctx))
+	}
+	got, err := await(ctx, follows, patience)
+	if fault := w.Fault(); fault != nil {
+		return fault
+	}
+	if err != nil {
+		return fmt.Errorf("the status of ClusterController says that it follows hub-a: %w", err)
+	}
+	if err := s.tellFollower(ctx, got, s.a); err != nil {
+		return err
+	}
+	if got, err = await(ctx, proven, patience); err != nil {
+		return fmt.Errorf("tokens for both hubs are proven: %w", err)
+	}
+	s.factAt(got.At, "worker-1", "its tokens for hub-a and hub-b are proven, hub-b's by delivery")
+	return s.workload(ctx, &w.Hub)
+}
+
+// watchFollower sees the follower say that it is connected to a hub.
+func (s *story) watchFollower(ctx context.Context, h *pair.Hub) <-chan sight {
+	return watch(ctx, s.worker, pair.Controllers.Path("", ""), false, func(o kube.Object) bool {
+		c := condition(o, "ControllerConnected")
+		return o.Text("status", "connectedEndpoint") == h.Cluster.URL() &&
+			(c == "True Connected" || c == "True ReconnectedAfterFailover")
+	})
+}
+
+// tellFollower prints the worker's own view, and holds the hand-over against it.
+func (s *story) tellFollower(ctx context.Context, got sight, h *pair.Hub) error {
+	w := s.pair.Worker
+	term := got.Object.Int("spec", "term")
+	if observed := got.Object.Int("status", "observedTerm"); observed != term {
+		return fmt.Errorf("the worker has observed term %d, and is told %d", observed, term)
+	}
+	s.factAt(got.At, "worker-1", "ControllerConnected %s: it follows %s",
+		condition(got.Object, "ControllerConnected"), h.Name)
+	at, err := until(ctx, patience, 5*time.Millisecond, func() bool {
+		return w.Handed("endpoint") == h.Cluster.URL() && w.Handed("term") == fmt.Sprint(term)
+	})
+	if err != nil {
+		return fmt.Errorf("the hand-over directory names %s with term %d: it has %q, term %q: %w",
+			h.Name, term, w.Handed("endpoint"), w.Handed("term"), err)
+	}
+	s.factAt(at, "worker-1", "its hand-over directory names %s with term %d", h.Name, term)
+	// What was handed over is good: the hub knows its bearer.
+	client, err := kube.New(w.Handed("endpoint"), []byte(w.Handed("ca.crt")), kube.User{Token: w.Handed("token")})
+	if err != nil {
+		return fmt.Errorf("what was handed over: %w", err)
+	}
+	defer client.Close()
+	if _, err := client.Get(ctx, kube.Clusters.Path(w.Handed("namespace"), "worker-1")); err != nil {
+		return fmt.Errorf("what was handed over is no use at %s: %w", h.Name, err)
+	}
+	return nil
+}
+
+// watchWitness sees the follower answer hub-b's question about hub-a.
+func (s *story) watchWitness(ctx context.Context) <-chan sight {
+	asked := map[string]bool{}
+	if o, err := s.worker.Get(ctx, pair.Probes.Path("", "hub-b")); err == nil {
+		asked[o.Text("spec", "nonce")] = true
+	}
+	return watch(ctx, s.worker, pair.Probes.Path("", ""), false, func(o kube.Object) bool {
+		nonce := o.Text("spec", "nonce")
+		return o.Name() == "hub-b" && !asked[nonce] && nonce != "" && o.Text("status", "nonce") == nonce
+	})
+}
+
+// condition is "STATUS REASON" of one condition, "" when it is not there.
+func condition(o kube.Object, kind string) string {
+	for _, c := range o.List("status", "conditions") {
+		m, _ := c.(map[string]any)
+		if m["type"] == kind {
+			return fmt.Sprintf("%v %v", m["status"], m["reason"])
+		}
+	}
+	return ""
+}
