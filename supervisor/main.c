@@ -267,10 +267,10 @@ int main(int argc, char **argv)
 	static struct supervisor supervisor;
 	int code;
 
+	supervisor.handover = -1;
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		supervisor.programs[role] = -1;
 	supervisor.listeners[0] = supervisor.listeners[1] = supervisor.config_fd = -1;
-	supervisor.handover = -1;
 	if ((code = read_options(&supervisor, argc, argv)) != EXIT_CODE_OK ||
 	    (code = prepare(&supervisor)) != EXIT_CODE_OK ||
 	    (code = load_configuration(&supervisor)) != EXIT_CODE_OK ||
