@@ -44,15 +44,15 @@ var (
 
 // Pair is two hubs and the worker clusters behind them.
 type Pair struct {
-	Root string // of the repository: manifests and build/
-	Dir  string // where configurations, credentials and logs go
-	Hubs [2]*Hub
-	Work *cluster.Cluster
-	// Worker is what runs on Work, once it has joined.
-	Worker *Worker
-	Lease  Lease
-	bed    *cluster.Bed
-	uids   int // of hub-a; hub-b's follow
+	Worker *Worker // on Work, once it has joined
+
+	Root  string // of the repository: manifests and build/
+	Dir   string // where configurations, credentials and logs go
+	Hubs  [2]*Hub
+	Work  *cluster.Cluster
+	Lease Lease
+	bed   *cluster.Bed
+	uids  int // of hub-a; hub-b's follow
 }
 
 // Hub is one of the two, with what runs on it.
