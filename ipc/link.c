@@ -82,26 +82,25 @@ static void flush(struct link *link)
 	want_output(link, false);
 }
 
-/* The descriptor of a packet, -1 when there is none, -2 when there was something else. */
-static int take_fd(struct msghdr *header)
+/* The descriptor of a packet, -1 when there is none. Of several only one fits, and it is ours to
+ * close as well: *clean says whether it was the only thing beside the packet. */
+static int take_fd(struct msghdr *header, bool *clean)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(header);
-	int fd;
+	bool is_one = c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+		      c->cmsg_len == CMSG_LEN(sizeof(int));
+	int fd = -1;
 
-	if (header->msg_flags & MSG_CTRUNC)
-		return -2;
-	if (!c)
-		return -1;
-	if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -2;
-	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	if (is_one)
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	*clean = !(header->msg_flags & MSG_CTRUNC) && (is_one || !c);
 	return fd;
 }
 
-/* Holds one packet against the rules and hands it on. */
-static enum verdict judge(struct link *link, struct str packet, int fd, struct err *err)
+/* Holds one packet against the rules and hands it on. *fd becomes -1 when the handler has it. */
+static enum verdict judge(struct link *link, struct str packet, int *fd, struct err *err)
 {
+	int handed = *fd;
 	struct message message;
 
 	if (message_decode(packet, &message, err))
@@ -111,13 +110,14 @@ static enum verdict judge(struct link *link, struct str packet, int fd, struct e
 		    message_row(message.id)->name, role_name(link->self.role));
 		return VERDICT_PEER_BROKEN;
 	}
-	if (message_wants_fd(&message) != (fd >= 0)) {
+	if (message_wants_fd(&message) != (handed >= 0)) {
 		err_set(err, "%s %s a descriptor", message_row(message.id)->name,
-		    fd >= 0 ? "must not carry" : "must carry");
+		    handed >= 0 ? "must not carry" : "must carry");
 		return VERDICT_PEER_BROKEN;
 	}
 	err_set(err, "refused %s", message_row(message.id)->name);
-	return link->ops->on_message(link->owner, link, &message, fd);
+	*fd = -1;
+	return link->ops->on_message(link->owner, link, &message, handed);
 }
 
 /* Asked at the moment of the empty read: a peer that sent and left hung up after the events that
@@ -144,30 +144,30 @@ static bool receive_one(struct link *link)
 	struct err err = { "" };
 	enum verdict verdict = VERDICT_PEER_BROKEN;
 	ssize_t n = recvmsg(link->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	bool clean, gone;
 	int fd;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n < 0 || (n == 0 && hung_up(link->fd))) {
-		end(link, false, link->cut ? "cut here" : "peer is gone");
-		return false;
-	}
-	fd = take_fd(&header);
-	if (n == 0)
+	fd = n < 0 ? -1 : take_fd(&header, &clean);
+	gone = n < 0 || (n == 0 && hung_up(link->fd));
+	if (gone)
+		err_set(&err, "%s", link->cut ? "cut here" : "peer is gone");
+	else if (n == 0)
 		err_set(&err, "empty packet");
 	else if (header.msg_flags & MSG_TRUNC)
 		err_set(&err, "packet of more than %d bytes", MESSAGE_MAX_BYTES);
-	else if (fd == -2)
+	else if (!clean)
 		err_set(&err, "more than one descriptor, or something else beside the packet");
 	else
-		verdict = judge(link, (struct str){ receive_buffer, (size_t)n }, fd, &err);
-	explicit_bzero(receive_buffer, (size_t)n);
+		verdict = judge(link, (struct str){ receive_buffer, (size_t)n }, &fd, &err);
+	if (n > 0)
+		explicit_bzero(receive_buffer, (size_t)n);
+	if (fd >= 0) /* Nobody took it. */
+		close(fd);
 	if (verdict == VERDICT_FINE)
 		return true;
-	/* A refused descriptor is nobody's. A handler that took it and then said no closed it. */
-	if (fd >= 0 && strncmp(err.text, "refused", 7) != 0)
-		close(fd);
-	end(link, true, err.text);
+	end(link, !gone, err.text);
 	return false;
 }
 

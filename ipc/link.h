@@ -39,7 +39,7 @@ struct link_ops {
 
 #define LINK_MAX_QUEUED 256
 
-/* Takes over the descriptor (set non-blocking). */
+/* Takes over the descriptor; whether it blocks does not matter: no call here waits. */
 struct link *link_new(struct loop *loop, int fd, struct role_id self, struct role_id peer,
     uint64_t generation, const struct link_ops *ops, void *owner);
 /* Closes and frees; queued messages are wiped and lost. NULL is fine. */

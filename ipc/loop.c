@@ -21,6 +21,7 @@
 struct watched {
 	loop_ready_fn *ready;
 	void *arg;
+	uint32_t generation; /* counts up with each owner of this number */
 };
 
 struct loop {
@@ -43,7 +44,7 @@ struct loop *loop_new(void)
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	CHECK(loop->epoll >= 0 && loop->timer >= 0);
-	event.data.fd = loop->timer;
+	event.data.u64 = (uint32_t)loop->timer;
 	CHECK(epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->timer, &event) == 0);
 	return loop;
 }
@@ -61,8 +62,9 @@ void loop_free(struct loop *loop)
 
 void loop_watch(struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn *ready, void *arg)
 {
-	struct epoll_event event = { .events = epoll_events, .data.fd = fd };
+	struct epoll_event event = { .events = epoll_events };
 	size_t index = (size_t)fd;
+	struct watched *watched;
 	bool known;
 
 	if (index >= loop->watched_count) {
@@ -75,8 +77,10 @@ void loop_watch(struct loop *loop, int fd, uint32_t epoll_events, loop_ready_fn 
 		loop->watched = grown;
 		loop->watched_count = count;
 	}
-	known = loop->watched[index].ready != NULL;
-	loop->watched[index] = (struct watched){ ready, arg };
+	watched = &loop->watched[index];
+	known = watched->ready != NULL;
+	*watched = (struct watched){ ready, arg, watched->generation + !known };
+	event.data.u64 = (uint64_t)watched->generation << 32 | (uint32_t)fd;
 	/* A descriptor that was closed without loop_forget has left the epoll set by itself. */
 	if (known && epoll_ctl(loop->epoll, EPOLL_CTL_MOD, fd, &event) == 0)
 		return;
@@ -89,7 +93,7 @@ void loop_forget(struct loop *loop, int fd)
 
 	if (fd < 0 || index >= loop->watched_count || !loop->watched[index].ready)
 		return;
-	loop->watched[index] = (struct watched){ 0 };
+	loop->watched[index].ready = NULL;
 	(void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, NULL);
 }
 
@@ -180,14 +184,15 @@ static void arm(struct loop *loop)
 }
 
 /* Serves what is ready, waiting timeout_ms (-1: for ever). Returns how much was ready, the timer
- * not counted. */
+ * not counted. A handler may close a descriptor and watch another one of the same number: what is
+ * left in the batch of the old one is not told to the new one. */
 static int serve(struct loop *loop, int timeout_ms)
 {
 	struct epoll_event events[BATCH];
 	int n = epoll_wait(loop->epoll, events, BATCH, timeout_ms), served = 0;
 
 	for (int i = 0; i < n && !loop->stopped; i++) {
-		int fd = events[i].data.fd;
+		int fd = (int)(uint32_t)events[i].data.u64;
 		struct watched *watched;
 
 		if (fd == loop->timer) {
@@ -199,24 +204,23 @@ static int serve(struct loop *loop, int timeout_ms)
 		}
 		served++;
 		watched = &loop->watched[fd];
-		if (watched->ready)
+		if (watched->ready && watched->generation == events[i].data.u64 >> 32)
 			watched->ready(watched->arg, events[i].events);
 	}
 	return served;
 }
 
-/* Fires what was due when the round began: a timer that sets itself for "now" waits its turn. */
+/* Fires no more timers than were set when the round began: those that set themselves, or each
+ * other, for "now" wait until input had its turn (H2). */
 static void fire_due(struct loop *loop, int64_t now_ns)
 {
-	while (!loop->stopped && loop->heap_count && loop->heap[0]->at_ns <= now_ns) {
+	size_t left = loop->heap_count;
+
+	while (left-- > 0 && !loop->stopped && loop->heap_count && loop->heap[0]->at_ns <= now_ns) {
 		struct loop_timer *timer = loop->heap[0];
-		size_t before = loop->heap_count;
 
 		loop_timer_cancel(loop, timer);
 		timer->fire(timer->arg, now_ns);
-		if (loop->heap_count >= before && loop->heap[0]->at_ns <= now_ns &&
-		    loop->heap[0] == timer)
-			break;
 	}
 }
 

@@ -105,6 +105,104 @@ static void input_is_served_before_timers(void **state)
 	loop_free(loop);
 }
 
+/* Two timers that set each other for "now" again and again do not keep input waiting. */
+static struct named_timer restless[2];
+
+static void fire_again(void *arg, int64_t now_ns)
+{
+	struct named_timer *named = arg;
+
+	note(named->name);
+	if (order_length == 1)
+		assert_int_equal(write(pipe_ends[1], "1", 1), 1);
+	if (order_length > 40)
+		loop_stop(loop, 1);
+	loop_timer_set(loop, &named->timer, now_ns);
+}
+
+static void on_last_input(void *arg, uint32_t events)
+{
+	on_pipe(arg, events);
+	loop_stop(loop, 7);
+}
+
+static void restless_timers_let_input_through(void **state)
+{
+	int64_t now_ns = base_clock_boot_ns();
+
+	(void)state;
+	start();
+	assert_int_equal(pipe(pipe_ends), 0);
+	for (int i = 0; i < 2; i++) {
+		set(&restless[i], (char)('a' + i), now_ns);
+		restless[i].timer.fire = fire_again;
+	}
+	loop_watch(loop, pipe_ends[0], EPOLLIN, on_last_input, NULL);
+	assert_int_equal(loop_run(loop, base_clock_boot_ns), 7);
+	loop_timer_cancel(loop, &restless[0].timer);
+	loop_timer_cancel(loop, &restless[1].timer);
+	close(pipe_ends[0]);
+	close(pipe_ends[1]);
+	loop_free(loop);
+}
+
+/* The first of two handlers to run closes what the other one watches, and watches something that is
+ * not ready under the same number: the event that waits for the old one is not the new one's. */
+static struct {
+	int reader[2], quiet[2];
+	unsigned calls, wrong;
+} reused;
+
+static void on_quiet(void *arg, uint32_t events)
+{
+	(void)arg;
+	(void)events;
+	reused.wrong++;
+}
+
+static void on_either(void *arg, uint32_t events)
+{
+	int victim = reused.reader[arg == &reused.reader[0] ? 1 : 0];
+
+	(void)events;
+	reused.calls++;
+	loop_forget(loop, *(int *)arg);
+	if (reused.calls > 1)
+		return;
+	loop_forget(loop, victim);
+	assert_int_equal(dup2(reused.quiet[0], victim), victim);
+	loop_watch(loop, victim, EPOLLIN, on_quiet, NULL);
+}
+
+static void an_event_is_not_told_to_the_next_owner_of_its_number(void **state)
+{
+	struct named_timer timer = { 0 };
+	int other[2];
+
+	(void)state;
+	start();
+	assert_int_equal(pipe(pipe_ends), 0);
+	assert_int_equal(pipe(other), 0);
+	assert_int_equal(pipe(reused.quiet), 0);
+	reused.reader[0] = pipe_ends[0];
+	reused.reader[1] = other[0];
+	assert_int_equal(write(pipe_ends[1], "1", 1) + write(other[1], "1", 1), 2);
+	for (int i = 0; i < 2; i++)
+		loop_watch(loop, reused.reader[i], EPOLLIN, on_either, &reused.reader[i]);
+	set(&timer, 'z', base_clock_boot_ns() + BASE_NS_PER_S / 100);
+	assert_int_equal(loop_run(loop, base_clock_boot_ns), 7);
+	assert_int_equal(reused.calls, 1);
+	assert_int_equal(reused.wrong, 0);
+	for (int i = 0; i < 2; i++) {
+		loop_forget(loop, reused.reader[i]);
+		close(reused.reader[i]);
+		close(reused.quiet[i]);
+	}
+	close(pipe_ends[1]);
+	close(other[1]);
+	loop_free(loop);
+}
+
 static void heap_holds_many(void **state)
 {
 	static struct named_timer timers[500];
@@ -130,6 +228,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timers_fire_in_order),
 		cmocka_unit_test(input_is_served_before_timers),
+		cmocka_unit_test(restless_timers_let_input_through),
+		cmocka_unit_test(an_event_is_not_told_to_the_next_owner_of_its_number),
 		cmocka_unit_test(heap_holds_many),
 	};
 
