@@ -36,5 +36,6 @@ if ! tools/kubebed.sh >/dev/null || ! tools/bed.sh >/dev/null; then
 fi
 part rights build/bed rights --dir build/check.rights
 part 'main job' build/bed demo --dir build/check.demo --check
+part 'controller killed' build/bed demo --dir build/check.demo --check --only-controller
 part 'Go parts' tests/run-go.sh apiserver
 exit $failed

@@ -26,10 +26,11 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	disturb := flags.String("disturb", "", "kill processes at random moments: `roles`, or supervisor for hub-b's understudyd")
 	seed := flags.Uint64("seed", 1, "of the moments and victims of --disturb")
 	bench := flags.Bool("bench", false, "print figures instead of the story")
+	only := flags.Bool("only-controller", false, "kill hub-a's understudyd alone and leave its API server up")
 	changes := flags.Int("changes", 20, "how many changes the lag is the median of")
 	flags.Parse(args)
 	begin := time.Now()
-	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Bench: *bench, Changes: *changes, Lease: pair.FastLease}
+	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Changes: *changes, Lease: pair.FastLease}
 	if *slow {
 		o.Lease = pair.DefaultLease
 	}

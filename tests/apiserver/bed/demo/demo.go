@@ -27,8 +27,10 @@ type Options struct {
 	Lease     pair.Lease
 	Out       io.Writer
 	Check     bool
-	Changes   int  // how many changes the lag is the median of
-	Bench     bool // measure, between the steps, and print the figures instead of the story
+	// OnlyController kills hub-a's understudyd alone: its API server goes on answering.
+	OnlyController bool
+	Changes        int  // how many changes the lag is the median of
+	Bench          bool // measure, between the steps, and print the figures instead of the story
 	// Disturb, when set, runs beside the story until its context ends.
 	Disturb func(ctx context.Context, p *pair.Pair)
 }

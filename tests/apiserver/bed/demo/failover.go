@@ -26,8 +26,12 @@ func (s *story) failOver(ctx context.Context) error {
 	attested := s.watchWitness(ctx)
 	s.kill = time.Now()
 	s.a.Kill()
-	s.a.Cluster.Kill(cluster.ControlPlane...)
-	s.fact("hub-a", "KILLED: its API server, etcd and understudyd, all with SIGKILL")
+	if s.OnlyController {
+		s.fact("hub-a", "KILLED: its understudyd, with SIGKILL; its API server goes on answering")
+	} else {
+		s.a.Cluster.Kill(cluster.ControlPlane...)
+		s.fact("hub-a", "KILLED: its API server, etcd and understudyd, all with SIGKILL")
+	}
 	closed := make(chan time.Time, 1)
 	go func() {
 		if at, _, err := page(ctx, s.a, false, patience); err == nil {
@@ -42,7 +46,9 @@ func (s *story) failOver(ctx context.Context) error {
 	s.result.Detection = claim.At.Sub(s.kill)
 	select { // the answer came before the claim, or not at all
 	case got := <-attested:
-		s.factAt(got.At, "worker-1", "asked by hub-b, its follower says of hub-a: %s", got.Object.Text("status", "result"))
+		if err := s.tellWitness(got); err != nil {
+			return err
+		}
 	default:
 		return fmt.Errorf("hub-b claims without an answer of worker-1's follower")
 	}

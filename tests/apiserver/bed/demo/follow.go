@@ -88,6 +88,21 @@ func (s *story) watchWitness(ctx context.Context) <-chan sight {
 	})
 }
 
+// tellWitness prints the answer, which must be what is so: an API server that is gone is unreachable,
+// one whose controller is gone shows a Lease that nobody renews.
+func (s *story) tellWitness(got sight) error {
+	result, age := got.Object.Text("status", "result"), got.Object.Int("status", "ageMs")
+	switch {
+	case !s.OnlyController && result == "unreachable":
+		s.factAt(got.At, "worker-1", "asked by hub-b, its follower says of hub-a: unreachable")
+	case s.OnlyController && result == "read" && got.Object.Text("status", "holder") == "hub-a" && age > 0:
+		s.factAt(got.At, "worker-1", "asked by hub-b, its follower says of hub-a: not renewed for %d ms", age)
+	default:
+		return fmt.Errorf("worker-1 says of the killed hub-a: %v", got.Object["status"])
+	}
+	return nil
+}
+
 // condition is "STATUS REASON" of one condition, "" when it is not there.
 func condition(o kube.Object, kind string) string {
 	for _, c := range o.List("status", "conditions") {

@@ -185,7 +185,7 @@ func (h *Hub) install(ctx context.Context) error {
 		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/admission/hub.yaml") },
 		func() error { return h.awaitFence(ctx) },
 		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/rbac/hub.yaml") },
-		func() error { return h.installWitness(ctx) },
+		func() error { return h.InstallWitness(ctx, Project) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -39,10 +39,10 @@ func (w *Worker) Handed(file string) string {
 	return string(text)
 }
 
-// installWitness gives the worker's account on a hub the sight of that hub's Lease.
-func (h *Hub) installWitness(ctx context.Context) error {
+// InstallWitness gives the worker's account of a project the sight of the hub's Lease.
+func (h *Hub) InstallWitness(ctx context.Context, project string) error {
 	return h.pair.Apply(ctx, h.Admin, map[string]string{
-		"N": Namespace, "PROJECT": Project, "WORKER": worker, "ACCOUNT": workerAccount,
+		"N": Namespace, "PROJECT": project, "WORKER": worker, "ACCOUNT": workerAccount,
 	}, "policy/rbac/hub-worker.yaml")
 }
 

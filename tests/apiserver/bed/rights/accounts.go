@@ -25,6 +25,7 @@ func (s *suite) open() error {
 		{"peer-syncer", b.Name, "peer-syncer", a.Cluster},
 		{"hub-a", a.Name, "worker-1", s.pair.Work},
 		{"hub-b", b.Name, "worker-1", s.pair.Work},
+		{"follower", "worker-1", "follower", s.pair.Work},
 		{"admin", "", "", a.Cluster},
 		{"worker's admin", "", "", s.pair.Work},
 		{"break-glass", "", "", a.Cluster},
@@ -58,7 +59,7 @@ func (s *suite) tokens(ctx context.Context) error {
 	clusters := []*cluster.Cluster{s.pair.Hubs[0].Cluster, s.pair.Hubs[1].Cluster, s.pair.Work}
 	review := post("/apis/authentication.k8s.io/v1/selfsubjectreviews",
 		kube.Object{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
-	for _, name := range []string{"elector", "publisher", "syncer", "peer-observer", "peer-syncer", "hub-a", "hub-b"} {
+	for _, name := range []string{"elector", "publisher", "syncer", "peer-observer", "peer-syncer", "hub-a", "hub-b", "follower"} {
 		own := s.accounts[name].client
 		for _, at := range clusters {
 			client, want := own, accepted

@@ -44,7 +44,11 @@ var (
 	}
 	peerSyncerEverywhere   = []string{"get,list,watch namespaces," + kubesliceKinds + "," + rolesAndBindings}
 	peerObserverEverywhere = []string{"get namespaces kube-system"}
-	hubOnWorker            = []string{"get,list,watch,create,patch clustercontrollers.ha.kubeslice.io", "create hubprobes.ha.kubeslice.io"}
+	followerEverywhere     = []string{
+		"get,list,watch clustercontrollers.ha.kubeslice.io,hubprobes.ha.kubeslice.io",
+		"patch clustercontrollers/status.ha.kubeslice.io,hubprobes/status.ha.kubeslice.io",
+	}
+	hubOnWorker = []string{"get,list,watch,create,patch clustercontrollers.ha.kubeslice.io", "create hubprobes.ha.kubeslice.io"}
 )
 
 func (s *suite) allHoldings() []holdings {
@@ -75,6 +79,8 @@ func (s *suite) allHoldings() []holdings {
 		all = append(all, holdings{hub, "kubeslice-system", plus(onWorker(hub), "get,update secrets understudy-hub-"+hub)},
 			holdings{hub, "kube-system", onWorker(hub)})
 	}
+	all = append(all, holdings{"follower", "kube-system", followerEverywhere},
+		holdings{"follower", "kubeslice-system", plus(followerEverywhere, "get secrets understudy-hub-hub-a,understudy-hub-hub-b")})
 	slices.SortStableFunc(all, func(a, b holdings) int { return strings.Compare(a.as, b.as) })
 	return all
 }

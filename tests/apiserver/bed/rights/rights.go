@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, part := range []func(*suite, context.Context) error{
-		(*suite).tokens, (*suite).populate, (*suite).exactRights, (*suite).hubRights,
+		(*suite).tokens, (*suite).populate, (*suite).exactRights, (*suite).hubRights, (*suite).witness,
 		(*suite).hubRoles, (*suite).controllers, (*suite).bindings, (*suite).worker,
 	} {
 		if err := part(s, ctx); err != nil {

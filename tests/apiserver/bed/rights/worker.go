@@ -44,6 +44,7 @@ func (s *suite) worker(ctx context.Context) error {
 	})
 	s.table(ctx, "worker-1 of hub-a", workerRows())
 	s.table(ctx, "worker-1 of hub-a", claimRows())
+	s.table(ctx, "worker-1's follower", followerRows())
 	s.inOrder(ctx, "worker-1", []row{{"hub-b", "takes it over with term 3", accepted, push("hub-b", 3)}})
 	s.table(ctx, "worker-1 of hub-b", []row{
 		{"hub-a", "pushes its old term", wrongTerm, push("hub-a", 2)},
