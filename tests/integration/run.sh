@@ -34,8 +34,8 @@ if ! tools/kubebed.sh >/dev/null || ! tools/bed.sh >/dev/null; then
 	echo 'not ok - API servers: the test bed could not be built'
 	exit 1
 fi
+part 'controller killed' build/bed demo --dir build/check.killed --check --only-controller
 part rights build/bed rights --dir build/check.rights
 part 'main job' build/bed demo --dir build/check.demo --check
-part 'controller killed' build/bed demo --dir build/check.demo --check --only-controller
 part 'Go parts' tests/run-go.sh apiserver
 exit $failed
