@@ -15,14 +15,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/build.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "policy/sandbox.h"
 
 enum { EXIT_NO_SUPERVISOR = 64, EXIT_SANDBOX = 70 };
@@ -48,20 +46,24 @@ _Noreturn static void die(struct role_process *process, int code, const char *wh
 	_exit(code);
 }
 
+static void send_control(struct role_process *process, struct us_ctl *ctl, const char *text)
+{
+	ctl->magic = CONTROL_MAGIC;
+	ctl->seq = ++process->sent;
+	if (text)
+		(void)snprintf(ctl->blob, sizeof(ctl->blob), "%s", text);
+	/* The supervisor reads or is dead; a full queue of 128-byte structs is the latter (F21). */
+	if (send(ROLE_FD_CONTROL, ctl, sizeof(*ctl), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		log_warn(
+		    "supervisor does not take control message %u: %s", ctl->type, strerror(errno));
+}
+
 void role_tell(struct role_process *process, enum control_type type, uint64_t a0, uint64_t a1,
     const char *text)
 {
-	struct us_ctl ctl = { .magic = CONTROL_MAGIC,
-		.type = (uint16_t)type,
-		.seq = ++process->sent,
-		.a = { a0, a1 } };
+	struct us_ctl ctl = { .type = (uint16_t)type, .a = { a0, a1 } };
 
-	if (text)
-		(void)snprintf(ctl.blob, sizeof(ctl.blob), "%s", text);
-	/* The supervisor reads or is dead; a full queue of 128-byte structs is the latter (F21). */
-	if (send(ROLE_FD_CONTROL, &ctl, sizeof(ctl), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		log_warn(
-		    "supervisor does not take control message %d: %s", (int)type, strerror(errno));
+	send_control(process, &ctl, text);
 }
 
 /* --- Links ---------------------------------------------------------------------------------- */
@@ -83,6 +85,8 @@ static void on_link_end(void *owner, struct link *link, bool broken, const char 
 {
 	struct role_process *process = owner;
 	struct role_id peer = link->peer;
+	struct us_ctl report = { .type = broken ? CONTROL_ACCUSE : CONTROL_LINK_CUT,
+		.a = { peer.role, peer.shard, link->generation } };
 
 	process->links[peer.role][peer.shard] = NULL;
 	link_free(link);
@@ -90,7 +94,7 @@ static void on_link_end(void *owner, struct link *link, bool broken, const char 
 		log_error("bad message from %s %u: %s", role_name(peer.role), peer.shard, why);
 	else
 		log_debug("link with %s %u ended: %s", role_name(peer.role), peer.shard, why);
-	role_tell(process, broken ? CONTROL_ACCUSE : CONTROL_LINK_CUT, peer.role, peer.shard, why);
+	send_control(process, &report, why);
 	if (process->ops->on_link_end)
 		process->ops->on_link_end(process->ctx, peer);
 }
@@ -102,6 +106,7 @@ static const struct link_ops link_ops = { on_message, on_link_end };
 struct grant {
 	struct role_process *process;
 	uint64_t credential, generation;
+	bool taken;
 };
 
 static enum verdict on_identity(
@@ -112,9 +117,11 @@ static enum verdict on_identity(
 
 	(void)link;
 	(void)fd; /* CREDENTIAL carries none: the link has checked it */
-	if (message->id != MSG_CREDENTIAL || message->credential.target != grant->credential ||
+	if (grant->taken || message->id != MSG_CREDENTIAL ||
+	    message->credential.target != grant->credential ||
 	    message->credential.generation != grant->generation)
 		return VERDICT_PEER_BROKEN;
+	grant->taken = true;
 	if (ops->on_credential)
 		ops->on_credential(grant->process->ctx, &message->credential);
 	return VERDICT_FINE;
@@ -136,7 +143,7 @@ static void take_grant(struct role_process *process, const struct us_ctl *ctl, i
 	struct role_id loader = { ROLE_LOADER, 0 };
 
 	CHECK(grant && fd >= 0);
-	*grant = (struct grant){ process, ctl->a[0], ctl->a[1] };
+	*grant = (struct grant){ process, ctl->a[0], ctl->a[1], false };
 	link_new(process->loop, fd, process->self, loader, ctl->a[1], &loader_ops, grant);
 }
 
@@ -303,8 +310,6 @@ struct role_process *role_begin(enum role id, int argc, char **argv)
 		die(process, EXIT_SANDBOX, err.text);
 	ignore_signals();
 	(void)prctl(PR_SET_NAME, process->title, 0, 0, 0);
-	tzset();
-	(void)base_random_u64(); /* glibc may map its random state once: before the filter */
 	process->loop = loop_new();
 	role_tell(process, CONTROL_HELLO, build_id[0], build_id[1], NULL);
 	process->config = map_config(process);
@@ -361,15 +366,10 @@ struct role_id role_self(const struct role_process *process)
 	return process->self;
 }
 
-bool role_has_link(const struct role_process *process, enum role peer, unsigned shard)
-{
-	return shard < ROLE_MAX_SHARDS && process->links[peer][shard] != NULL;
-}
-
 bool role_send_fd(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
     const void *body, int fd)
 {
-	return role_has_link(process, peer, shard) &&
+	return shard < ROLE_MAX_SHARDS && process->links[peer][shard] &&
 	       link_send(process->links[peer][shard], id, body, fd);
 }
 

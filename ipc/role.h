@@ -5,10 +5,10 @@
  *	int main(int argc, char **argv)
  *	{
  *		struct role_process *process = role_begin(ROLE_OBSERVER, argc, argv);
- *		struct observer *observer = observer_open(process); // loop, curl: before the lock
- *		int code;
+ *		struct observer *observer = observer_open(process); // curl, role_attach: before the
+ *lock int code;
  *
- *		role_lock(process); // from here on it can open nothing
+ *		role_lock(process, NULL, 0); // from here on it can open nothing
  *		code = role_run(process);
  *		observer_close(observer);
  *		return code;
@@ -69,7 +69,6 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 /* The same, with a descriptor that is duplicated (dialers only). */
 bool role_send_fd(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
     const void *body, int fd);
-bool role_has_link(const struct role_process *process, enum role peer, unsigned shard);
 /* To the supervisor; magic and seq are filled in. */
 void role_tell(struct role_process *process, enum control_type type, uint64_t a0, uint64_t a1,
     const char *text);

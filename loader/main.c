@@ -148,7 +148,7 @@ static int tell_loaded(const struct loader *loader, uint64_t key)
 
 	(void)str_copy(loaded.host, sizeof(loaded.host), str_of(material->server.host));
 	(void)str_copy(loaded.subject, sizeof(loaded.subject), str_of(material->subject));
-	role_tell(loader->process, CONTROL_LOADED, loaded.port, loaded.fingerprint, "");
+	role_tell(loader->process, CONTROL_LOADED, 0, 0, NULL);
 	return send(ROLE_FD_CONTROL, &loaded, sizeof(loaded), MSG_NOSIGNAL) == sizeof(loaded) ? 0
 											      : -1;
 }

@@ -21,19 +21,18 @@ enum control_type {
 	CONTROL_READY,     /* locked down and checked itself; a[0]: bits of SANDBOX_* in force */
 	CONTROL_BEAT,      /* alive; every CONTROL_BEAT_MS */
 	CONTROL_EXITING,   /* blob: reason, text */
-	CONTROL_LINK_CUT, /* a[0]: role, a[1]: shard of a link that ended here without a bad message
-			   */
-	CONTROL_ACCUSE,   /* a[0]: role, a[1]: shard, of the sender of a bad message (F4) */
-	CONTROL_CRED_ACK, /* a[0]: credential, a[1]: generation */
+	CONTROL_LINK_CUT,  /* a link ended here without a bad message; a[] as of its CONTROL_LINK */
+	CONTROL_ACCUSE,    /* it ended by a bad message (F4); a[] as of its CONTROL_LINK */
+	CONTROL_CRED_ACK,  /* a[0]: credential, a[1]: generation */
 	CONTROL_CRED_NACK, /* a[0]: credential, a[1]: generation, blob: why, text without secrets */
-	CONTROL_START_SYNCER,  /* elector */
-	CONTROL_STOP_SYNCER,   /* elector; a[0]: deadline_ns after which it is killed */
-	CONTROL_RUN,           /* elector; a[0]: term, a[1]: valid_until_ns; follower; a[0]: hub + 1 */
-	CONTROL_STOP_RUN,      /* elector */
-	CONTROL_LEADING,       /* elector; a[0]: enum fence role, a[1]: term: for sd_notify */
-	CONTROL_WORKLOAD_SEEN, /* runner: a[0]: 1 running, a[1]: 1 uid empty; and on to the elector
-				*/
-	CONTROL_LOADED,        /* loader: a[0]: port, a[1]: fingerprint, blob: empty; see below */
+	CONTROL_START_SYNCER, /* elector */
+	CONTROL_STOP_SYNCER,  /* elector; a[0]: deadline_ns after which it is killed */
+	CONTROL_RUN,      /* elector; a[0]: term, a[1]: valid_until_ns; follower; a[0]: hub + 1 */
+	CONTROL_STOP_RUN, /* elector */
+	CONTROL_LEADING,  /* elector; a[0]: enum fence role, a[1]: term: for sd_notify */
+	CONTROL_WORKLOAD_SEEN, /* runner: a[0]: 1 running, a[1]: 1 uid empty, a[2]: seq of the last
+				  word that it knew; without a[2] on to the elector */
+	CONTROL_LOADED,        /* loader; a struct us_loaded follows */
 	/* Supervisor -> role. */
 	CONTROL_LINK = 64,    /* a[0]: peer role, a[1]: its shard, a[2]: generation; descriptor */
 	CONTROL_CRED,         /* a[0]: credential, a[1]: generation; descriptor: one-shot link */
@@ -54,8 +53,8 @@ enum control_listener { CONTROL_LISTENER_HTTP, CONTROL_LISTENER_STATUS };
 struct us_ctl {
 	uint32_t magic;
 	uint16_t type;
-	uint16_t state; /* unused by roles, 0 */
-	uint64_t seq;   /* counts up per direction and link, from 1 */
+	uint16_t unused; /* 0 */
+	uint64_t seq;    /* counts up per direction and link, from 1 */
 	uint64_t a[6];
 	char blob[64]; /* text, terminated, or zeros */
 };

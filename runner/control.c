@@ -16,7 +16,7 @@ bool control_tell(struct runner *runner, enum control_type type, uint64_t a0, ui
 	struct us_ctl ctl = { .magic = CONTROL_MAGIC,
 		.type = (uint16_t)type,
 		.seq = runner->sent + 1,
-		.a = { a0, a1 } };
+		.a = { a0, a1, runner->received } };
 
 	if (send(ROLE_FD_CONTROL, &ctl, sizeof(ctl), MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    (ssize_t)sizeof(ctl))
@@ -28,6 +28,7 @@ bool control_tell(struct runner *runner, enum control_type type, uint64_t a0, ui
 static void take(struct runner *runner, const struct us_ctl *ctl)
 {
 	CHECK(ctl->magic == CONTROL_MAGIC && ctl->seq == ++runner->received);
+	runner->reported = false;
 	switch (ctl->type) {
 	case CONTROL_START:
 		runner->wanted = true;

@@ -11,7 +11,8 @@
 bool control_tell(struct runner *runner, enum control_type type, uint64_t a0, uint64_t a1);
 /* Takes what has arrived: START and STOP become `wanted`, the end of the link `gone`. */
 void control_take(struct runner *runner);
-/* WORKLOAD_SEEN when it differs from what was last reported. */
+/* WORKLOAD_SEEN when it differs from what was last reported, and after each word: the supervisor
+ * believes no report of before it. */
 void control_report(struct runner *runner, bool running, bool empty);
 
 #endif

@@ -36,7 +36,7 @@ struct runner {
 	bool gone;               /* the supervisor hung up */
 	uint64_t sent, received; /* control packets */
 	int64_t beat_ns;
-	bool reported, reported_running, reported_empty;
+	bool reported, reported_running, reported_empty; /* reported: since the last word */
 };
 
 #endif

@@ -265,7 +265,7 @@ void credentials_on_role_end(struct process *role)
 void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
 {
 	struct supervisor *supervisor = role->supervisor;
-	char text[128], why[sizeof(ctl->blob)];
+	char text[128];
 
 	if (ctl->a[0] >= CREDENTIAL_LIMIT || !configured(supervisor, (unsigned)ctl->a[0]) ||
 	    holder_of(supervisor, (unsigned)ctl->a[0]) != role) {
@@ -273,13 +273,10 @@ void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
 		return;
 	}
 	(void)describe(supervisor, (unsigned)ctl->a[0], text, sizeof(text));
-	for (size_t i = 0; i < sizeof(why); i++)
-		why[i] =
-		    ctl->blob[i] != '\0' && (unsigned char)ctl->blob[i] < 0x20 ? '?' : ctl->blob[i];
 	if (ctl->type == CONTROL_CRED_ACK)
 		log_debug("%s: taken by %s", text, role->name);
 	else
-		log_error("%s: refused by %s: %s", text, role->name, why);
+		log_error("%s: refused by %s: %s", text, role->name, ctl->blob);
 }
 
 int64_t credentials_due(struct supervisor *supervisor, int64_t now_ns)

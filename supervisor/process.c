@@ -305,7 +305,7 @@ bool process_start(struct process *process, const int *extra, unsigned extra_cou
 {
 	struct err err;
 
-	process->killed = false;
+	process->killed = process->reaped = false;
 	process->started_ns = process->beat_ns = base_clock_boot_ns();
 	if (spawn(process, extra, extra_count, &err)) {
 		log_error("%s: %s", process->name, err.text);
@@ -333,10 +333,11 @@ void process_kill(struct process *process, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(why, sizeof(why), format, arguments);
 	va_end(arguments);
-	log_error("%s (pid %d) is killed: %s", process->name, (int)process->pid, why);
+	log_error("%s (pid %d) is %s: %s", process->name, (int)process->pid,
+	    process->reaped ? "dead, and lied" : "killed", why);
 	process->killed = true;
-	/* Not reaped yet, so the number is still its. */
-	(void)kill(process->pid, SIGKILL);
+	if (!process->reaped)
+		(void)kill(process->pid, SIGKILL);
 }
 
 void process_stop(struct process *process, int64_t deadline_ns)
@@ -410,6 +411,7 @@ void process_on_ended(void *arg, pid_t pid, int status)
 			process = &supervisor->slots[i];
 	if (!process)
 		return; /* An orphan that became ours (pitfall 1). */
+	process->reaped = true;
 	close_process(process);
 	process->status = status;
 	clean = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !process->killed;

@@ -32,6 +32,7 @@ void process_tell(struct process *process, enum control_type type, uint64_t a0, 
 void process_stop(struct process *process, int64_t deadline_ns);
 /* Closes its control link, which every process takes for the end; killed if it stays. */
 void process_hang_up(struct process *process, int64_t now_ns);
+/* With the reason, for the log. One that has ended already only counts as killed. */
 void process_kill(struct process *process, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static inline bool process_runs(const struct process *process)

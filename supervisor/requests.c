@@ -96,9 +96,9 @@ static void on_ready(struct process *process, const struct us_ctl *ctl)
 {
 	struct supervisor *supervisor = process->supervisor;
 	struct err err;
-	bool ended = false;
+	bool ended = process->reaped;
 
-	if (verify_process(process, (unsigned)ctl->a[0], &ended, &err)) {
+	if (!ended && verify_process(process, (unsigned)ctl->a[0], &ended, &err)) {
 		process_kill(process, "the check of its process failed: %s", err.text);
 		return;
 	}
@@ -129,40 +129,42 @@ static void on_beat(struct process *process, const struct us_ctl *ctl)
 
 static void on_exiting(struct process *process, const struct us_ctl *ctl)
 {
-	char text[sizeof(ctl->blob)];
-
-	for (size_t i = 0; i < sizeof(text); i++)
-		text[i] = ctl->blob[i] > 0 && ctl->blob[i] < 0x20 ? '?' : ctl->blob[i];
-	log_debug("%s leaves: %s", process->name, text);
+	log_debug("%s leaves: %s", process->name, ctl->blob);
 }
 
 /* --- Links ---------------------------------------------------------------------------------- */
 
+/* Whether a report is about a link that is up now. One of a former generation says nothing about
+ * its successor, whose far end may be another process (F20); one of no link at all kills. */
+static bool is_about_a_link(struct process *process, const struct us_ctl *ctl, struct role_id *peer)
+{
+	struct wire *wire = NULL;
+
+	*peer = (struct role_id){ (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
+	if (ctl->a[0] < ROLE_COUNT && ctl->a[1] < ROLE_MAX_SHARDS)
+		wire = wire_between(process, *peer);
+	if (!wire)
+		process_kill(process, "it reports a link that it cannot have");
+	return wire && wire->up && wire->generation == ctl->a[2];
+}
+
 static void on_link_cut(struct process *process, const struct us_ctl *ctl)
 {
-	struct role_id peer = { (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
+	struct role_id peer;
 
-	if (ctl->a[0] >= ROLE_COUNT || ctl->a[1] >= ROLE_MAX_SHARDS || !wire_between(process, peer))
-		process_kill(process, "it lost a link that it cannot have");
-	else
+	if (is_about_a_link(process, ctl, &peer))
 		wire_cut(process, peer, base_clock_boot_ns());
 }
 
-/* F4. The accused of a link that is already down may be another process by now. */
+/* F4. */
 static void on_accuse(struct process *process, const struct us_ctl *ctl)
 {
 	struct supervisor *supervisor = process->supervisor;
-	struct role_id peer = { (uint8_t)ctl->a[0], (uint8_t)ctl->a[1] };
 	int64_t now_ns = base_clock_boot_ns();
 	struct process *accused;
-	struct wire *wire;
+	struct role_id peer;
 
-	if (ctl->a[0] >= ROLE_COUNT || ctl->a[1] >= ROLE_MAX_SHARDS ||
-	    !(wire = wire_between(process, peer))) {
-		process_kill(process, "it accuses a process with which it has no link");
-		return;
-	}
-	if (!wire->up)
+	if (!is_about_a_link(process, ctl, &peer))
 		return;
 	accused = process_of(supervisor, peer);
 	log_error("%s accuses %s of a bad message", process->name, accused->name);

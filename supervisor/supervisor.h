@@ -55,6 +55,7 @@ struct process {
 	enum process_state state;
 	bool wanted; /* restarted when it ends */
 	bool killed; /* SIGKILL sent by us; its cause is logged already */
+	bool reaped; /* ended, its last words not read yet: pid may be somebody else's by now */
 	pid_t pid;   /* 0: none */
 	int status;  /* of waitpid, of the last one that ended */
 	char name[48];
@@ -123,6 +124,7 @@ struct supervisor {
 	int64_t syncer_ended_ns;
 	bool run_wanted; /* the elector's last word to the runner */
 	uint64_t run_term, run_valid_until_ns;
+	uint64_t run_seq; /* of the START that this runner got last, 0: none */
 	bool seen_running, seen_empty; /* the runner's last word to the elector */
 	bool ending_uid;               /* the runner died: we end the workload's uid ourselves */
 	int64_t ending_at_ns;

@@ -71,7 +71,8 @@ struct wire *wire_between(struct process *process, struct role_id peer)
 	return NULL;
 }
 
-/* F20: both ends learn the generation, so that what a former one still sends is dropped. */
+/* F20: both ends learn the generation and name it in their reports, so that the end of a former
+ * link is not taken for that of this one (requests.c). */
 static void grant(struct wire *wire, int64_t now_ns)
 {
 	int pair[2], room = LINK_BUFFER_BYTES;

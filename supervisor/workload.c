@@ -34,13 +34,24 @@ static void tell_elector(struct supervisor *supervisor, bool running, bool empty
 	    CONTROL_WORKLOAD_SEEN, running, empty);
 }
 
+/* From here on until the runner says otherwise a workload may run: nobody is told that the uid is
+ * empty on the strength of what was seen before (H18). */
+static void tell_start(struct supervisor *supervisor)
+{
+	struct process *runner = runner_of(supervisor);
+
+	supervisor->seen_empty = false;
+	process_tell(runner, CONTROL_START, supervisor->run_term, supervisor->run_valid_until_ns);
+	supervisor->run_seq = runner->control.sent;
+}
+
 void workload_run(struct supervisor *supervisor, uint64_t term, uint64_t valid_until_ns)
 {
 	supervisor->run_wanted = true;
 	supervisor->run_term = term;
 	supervisor->run_valid_until_ns = valid_until_ns;
 	if (process_serves(runner_of(supervisor)))
-		process_tell(runner_of(supervisor), CONTROL_START, term, valid_until_ns);
+		tell_start(supervisor);
 }
 
 /* Without a runner the answer is what is known: an empty uid, or one that is being emptied. */
@@ -55,16 +66,18 @@ void workload_stop(struct supervisor *supervisor)
 
 void workload_on_seen(struct supervisor *supervisor, const struct us_ctl *ctl)
 {
-	tell_elector(supervisor, ctl->a[0] == 1, ctl->a[1] == 1);
+	/* What it saw before it knew of the last START says nothing about the uid now. */
+	tell_elector(
+	    supervisor, ctl->a[0] == 1, ctl->a[1] == 1 && ctl->a[2] >= supervisor->run_seq);
 }
 
 void workload_on_runner_ready(struct process *runner)
 {
 	struct supervisor *supervisor = runner->supervisor;
 
+	supervisor->run_seq = 0;
 	if (supervisor->run_wanted)
-		process_tell(
-		    runner, CONTROL_START, supervisor->run_term, supervisor->run_valid_until_ns);
+		tell_start(supervisor);
 }
 
 void workload_on_runner_end(struct supervisor *supervisor)

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -104,6 +106,17 @@ _Noreturn static void role_main(char **argv)
 }
 
 /* --- The supervisor ------------------------------------------------------------------------- */
+
+/* Signals that the supervisor sent to a number that is no child of its own any more. */
+static unsigned strays;
+
+int kill(pid_t pid, int number)
+{
+	siginfo_t info;
+
+	strays += waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) != 0;
+	return (int)syscall(SYS_kill, pid, number);
+}
 
 static struct supervisor supervisor;
 static struct us_config config;
@@ -328,6 +341,27 @@ static void hostile_packets_cost_the_sender_its_life(void **state)
 	killed_by(SEND, &ctl, sizeof(ctl));
 }
 
+/* Its number may be somebody else's as soon as it is reaped; what it left behind is read then. */
+static void the_dead_are_not_signalled(void **state)
+{
+	siginfo_t info;
+	pid_t pid;
+
+	(void)state;
+	NEED_ROOT();
+	start(dialer);
+	dialer->wanted = false;
+	pid = dialer->pid;
+	order(dialer, SEND, 0, "short", 5);
+	order(dialer, LEAVE, 0, NULL, 0);
+	/* It lies and ends before we look: a zombie whose last packet waits. */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	init_reap(process_on_ended, &supervisor);
+	assert_true(dialer->killed);
+	assert_int_equal(dialer->state, PROCESS_NONE);
+	assert_int_equal(strays, 0);
+}
+
 static void permitted_packets_do_not(void **state)
 {
 	struct us_ctl beat = packet(CONTROL_BEAT), exiting = packet(CONTROL_EXITING);
@@ -423,6 +457,7 @@ static void a_cut_link_waits(void **state)
 	link_up();
 	assert_true(wire->up);
 	cut.a[0] = ROLE_OBSERVER;
+	cut.a[2] = wire->generation;
 	order(dialer, SEND, 0, &cut, sizeof(cut));
 	while (wire->up)
 		turn();
@@ -444,9 +479,46 @@ static void an_accusation_from_above_kills(void **state)
 	start(observer);
 	link_up();
 	accuse.a[0] = ROLE_OBSERVER_DIALER;
+	accuse.a[2] = 1;
 	order(observer, SEND, 0, &accuse, sizeof(accuse));
 	await_state(dialer, PROCESS_WAITING);
 	assert_true(dialer->killed);
+	assert_true(process_serves(observer));
+}
+
+/* F20: who was slow to notice the end of a link must not have the next process killed for it. */
+static void a_report_of_a_former_link_does_not_touch_the_present_one(void **state)
+{
+	struct us_ctl report = packet(CONTROL_ACCUSE), beat = packet(CONTROL_BEAT);
+	struct wire *wire;
+	int64_t before_ns;
+
+	(void)state;
+	NEED_ROOT();
+	wire = wire_between(observer, dialer->id);
+	start(dialer);
+	start(observer);
+	link_up();
+	order(dialer, LEAVE, 0, NULL, 0);
+	await_state(dialer, PROCESS_WAITING);
+	await_state(dialer, PROCESS_STARTED);
+	order(dialer, GO, 0, NULL, 0);
+	await_state(dialer, PROCESS_RUNNING);
+	link_up();
+	assert_int_equal(wire->generation, 2);
+	report.a[0] = ROLE_OBSERVER_DIALER;
+	report.a[2] = 1;
+	order(observer, SEND, 0, &report, sizeof(report));
+	report.type = CONTROL_LINK_CUT;
+	report.seq++;
+	order(observer, SEND, 0, &report, sizeof(report));
+	beat.seq = report.seq + 1;
+	before_ns = observer->beat_ns;
+	order(observer, SEND, 0, &beat, sizeof(beat));
+	while (observer->beat_ns == before_ns)
+		turn();
+	assert_true(wire->up);
+	assert_true(process_serves(dialer));
 	assert_true(process_serves(observer));
 }
 
@@ -467,6 +539,7 @@ static void accusations_from_below_wear_out_the_accuser(void **state)
 		wire->again_ns = 0;
 		link_up();
 		assert_true(wire->up);
+		accuse.a[2] = wire->generation;
 		order(dialer, SEND, 0, &accuse, sizeof(accuse));
 		accuse.seq++;
 		while (wire->up)
@@ -488,12 +561,14 @@ int main(int argc, char **argv)
 		TEST(silence_is_death),
 		TEST(a_standstill_of_ours_is_nobodys_silence),
 		TEST(hostile_packets_cost_the_sender_its_life),
+		TEST(the_dead_are_not_signalled),
 		TEST(permitted_packets_do_not),
 		TEST(comes_back_after_its_delay),
 		TEST(one_that_was_told_to_leave_stays_away),
 		TEST(links_have_generations),
 		TEST(a_cut_link_waits),
 		TEST(an_accusation_from_above_kills),
+		TEST(a_report_of_a_former_link_does_not_touch_the_present_one),
 		TEST(accusations_from_below_wear_out_the_accuser),
 	};
 

@@ -92,7 +92,28 @@ static void words_are_passed_on(void **state)
 	hears_nothing(elector_end); /* The runner has to say it. */
 	seen.a[0] = 0;
 	seen.a[1] = 1;
+	seen.a[2] = 2;
 	workload_on_seen(&supervisor, &seen);
+	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 1);
+}
+
+/* H18: a workload may just be starting; what the runner said before it knew is no answer. */
+static void a_stop_right_behind_a_start_is_answered_by_the_runner(void **state)
+{
+	struct us_ctl seen = { .type = CONTROL_WORKLOAD_SEEN, .a = { 0, 1, 0 } };
+
+	(void)state;
+	workload_run(&supervisor, 7, 1000);
+	workload_stop(&supervisor);
+	hears(runner_end, CONTROL_START, 7, 1000);
+	hears(runner_end, CONTROL_STOP, 0, 0);
+	hears_nothing(elector_end);
+	workload_on_seen(&supervisor, &seen);
+	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 0);
+	seen.a[2] = 2;
+	workload_on_seen(&supervisor, &seen);
+	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 1);
+	workload_stop(&supervisor); /* Nothing was started since: known without the runner. */
 	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 1);
 }
 
@@ -159,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(words_are_passed_on),
+		TEST(a_stop_right_behind_a_start_is_answered_by_the_runner),
 		TEST(a_new_runner_hears_the_last_word),
 		TEST(without_a_workload_the_elector_is_answered),
 		TEST(a_dead_runners_workload_is_ended),
