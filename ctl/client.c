@@ -1,6 +1,6 @@
 /*
- * The connection to one of the two sockets (see the header). It believes nothing of what comes back:
- * commands.c parses it. Called by commands.c.
+ * The connection to one of the two sockets (see the header). It believes nothing of what comes
+ * back: commands.c parses it. Called by commands.c.
  */
 #include "ctl/client.h"
 
@@ -53,8 +53,7 @@ static enum ctl_exit read_all(
 	return CTL_NO_DAEMON;
 }
 
-static enum ctl_exit connect_to(
-    const char *path, const char *name, int *connected, struct err *err)
+static enum ctl_exit connect_to(const char *path, const char *name, int *connected, struct err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct timeval patience = { .tv_sec = PATIENCE_S };
@@ -97,10 +96,14 @@ enum ctl_exit client_ask(const char *path, struct str line, struct buf *out, str
 	int fd;
 	enum ctl_exit code = connect_to(path, "admin", &fd, err);
 
-	/* A line that could not be sent shows as an answer that does not come. */
-	if (code == CTL_DONE) {
-		(void)!send(fd, line.p, line.n, MSG_NOSIGNAL);
-		code = read_all(fd, path, "elector", out, err);
+	/* From here on an answer that does not come says nothing about what was done (B14). */
+	if (code == CTL_DONE && (send(fd, line.p, line.n, MSG_NOSIGNAL) != (ssize_t)line.n ||
+				    read_all(fd, path, "elector", out, err) != CTL_DONE)) {
+		err_set(err,
+		    "%s: no answer; whether the command was taken is not known: see status and "
+		    "history",
+		    path);
+		code = CTL_UNKNOWN;
 	}
 	if (fd >= 0)
 		close(fd);

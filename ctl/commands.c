@@ -19,35 +19,47 @@ static const struct command commands[] = {
 	    "is blocked and the last transitions. -o json prints the whole document.\n",
 	    run_status },
 	{ "history", "history [-o text|json]", "the last 100 transitions of this hub, newest first",
-	    "Reads the status socket. The history lives in HubRole/self of the hub's own API server and\n"
+	    "Reads the status socket. The history lives in HubRole/self of the hub's own API "
+	    "server and\n"
 	    "survives restarts. -o json prints a list.\n",
 	    run_history },
 	{ "switchover", "switchover [--check] [--to HUB] [--wait] | --call-off",
 	    "hands the lead to the peer, nothing lost",
-	    "On the Active. The fence page closes, the workload ends, the peer's mirror catches up, then\n"
-	    "the peer leads; until it has everything there is a way back. --check prints each condition\n"
-	    "with its value and limit and changes nothing. --to makes sure whom. --wait waits up to ten\n"
-	    "minutes, also for one that runs already. --call-off cancels while the peer catches up.\n"
-	    "Exit: 0 the peer leads, 1 refused or given up and this hub leads as before, 3 not known yet.\n",
+	    "On the Active. The fence page closes, the workload ends, the peer's mirror catches "
+	    "up, then\n"
+	    "the peer leads; until it has everything there is a way back. --check prints each "
+	    "condition\n"
+	    "with its value and limit and changes nothing. --to makes sure whom. --wait waits up "
+	    "to ten\n"
+	    "minutes, also for one that runs already. --call-off cancels while the peer catches "
+	    "up.\n"
+	    "Exit: 0 the peer leads, 1 refused or given up and this hub leads as before, 3 not "
+	    "known yet.\n",
 	    operate_switchover },
 	{ "promote", "promote [--force] [--accept-incomplete] [--check] [--yes HUB]",
 	    "makes this Standby the Active",
-	    "On the Standby, or on a hub that is held. Without --force its guards must agree; it replaces\n"
-	    "what manual mode, a pause or a block withhold. --force asks neither peer nor workers and can\n"
-	    "lose writes. --accept-incomplete goes on without a complete mirror. Shows both hubs and asks\n"
+	    "On the Standby, or on a hub that is held. Without --force its guards must agree; it "
+	    "replaces\n"
+	    "what manual mode, a pause or a block withhold. --force asks neither peer nor workers "
+	    "and can\n"
+	    "lose writes. --accept-incomplete goes on without a complete mirror. Shows both hubs "
+	    "and asks\n"
 	    "for this hub's name; --yes gives it in a script.\n",
 	    operate_promote },
 	{ "pause", "pause --for DURATION", "no automatic promotion of this Standby for a while",
-	    "For maintenance, up to 4h, like 30m. It ends by itself, shows in status, and is told as an\n"
+	    "For maintenance, up to 4h, like 30m. It ends by itself, shows in status, and is told "
+	    "as an\n"
 	    "Event. An operator may promote meanwhile.\n",
 	    operate_pause },
 	{ "resume", "resume", "ends a pause", "Automatic promotion is possible again at once.\n",
 	    operate_resume },
 	{ "acknowledge", "acknowledge", "allows an automatic promotion soon after a takeover",
-	    "After the peer took the lead from this hub unplanned, this hub does not take it back by\n"
+	    "After the peer took the lead from this hub unplanned, this hub does not take it back "
+	    "by\n"
 	    "itself for promotion.block-window. Acknowledged, it does.\n",
 	    operate_acknowledge },
-	{ "accept-peer", "accept-peer [--yes HUB]", "trusts a peer that is another cluster than before",
+	{ "accept-peer", "accept-peer [--yes HUB]",
+	    "trusts a peer that is another cluster than before",
 	    "After the peer hub was rebuilt. Terms are kept, the mirror starts anew.\n",
 	    operate_accept_peer },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
@@ -69,7 +81,8 @@ void commands_put_help(struct buf *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		buf_printf(out, "  %-14s %s\n", commands[i].name, commands[i].summary);
 	buf_puts(out,
-	    "\n  --socket PATH  default " CLIENT_DEFAULT_SOCKET "; admin.sock is looked for beside it\n\n"
+	    "\n  --socket PATH  default " CLIENT_DEFAULT_SOCKET
+	    "; admin.sock is looked for beside it\n\n"
 	    "exit status: 0 done, 1 refused, 3 unknown or still running, 4 no daemon, 64 usage\n");
 }
 
@@ -107,8 +120,8 @@ static enum ctl_exit run_help(
 typedef void show_fn(const json_t *document, struct buf *out);
 
 /* The document, or the member of it that is asked for: as text, or as JSON. */
-static enum ctl_exit print_document(const struct buf *document, const char *member, show_fn *show,
-    struct buf *out, struct err *err)
+static enum ctl_exit print_document(
+    const struct buf *document, const char *member, show_fn *show, struct buf *out, struct err *err)
 {
 	json_error_t error;
 	json_t *root = json_loadb(document->data, document->len, JSON_REJECT_DUPLICATES, &error);

@@ -15,8 +15,8 @@ struct ctl_options {
 };
 
 /* argv[0] is the command. Output is appended; on failure err says why. */
-typedef enum ctl_exit command_run_fn(const struct ctl_options *options, int argc, char **argv,
-    struct buf *out, struct err *err);
+typedef enum ctl_exit command_run_fn(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err);
 
 struct command {
 	const char *name, *usage, *summary, *help;

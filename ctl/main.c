@@ -1,7 +1,7 @@
 /*
- * understudyctl: asks the understudyd of this machine. File map: commands.c (the table), operate.c (what changes something), client.c
- * (the socket), show.c (text). It holds no right of its own: what the caller may open is what it
- * may ask.
+ * understudyctl: asks the understudyd of this machine. File map: commands.c (the table), operate.c
+ * (what changes something), client.c (the socket), show.c (text). It holds no right of its own:
+ * what the caller may open is what it may ask.
  */
 #include <stdio.h>
 

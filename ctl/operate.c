@@ -14,7 +14,7 @@
 
 #include "ctl/show.h"
 
-#define ASK_AGAIN_MS  200
+#define ASK_AGAIN_MS  250
 #define PATIENCE_MS   20000  /* without --wait: the steps of a switchover, its 10 s among them */
 #define WAIT_MS       600000 /* with it */
 #define MAX_HUB_BYTES 256
@@ -123,6 +123,9 @@ static enum ctl_exit follow(const struct ctl_options *options, const char *what,
 	enum ctl_exit code = exit_of(answer);
 	char id[20];
 
+	/* Somebody else's is joined by who said --wait, and by nobody else. */
+	if (json_is_true(json_object_get(answer, "earlier")) && patience_ms != WAIT_MS)
+		patience_ms = 0;
 	(void)snprintf(id, sizeof(id), "%.16s", text_of(answer, "operation"));
 	for (long waited = 0; id[0] && code == CTL_UNKNOWN && waited < patience_ms &&
 			      strcmp(text_of(answer, "outcome"), "running") == 0;
@@ -134,8 +137,9 @@ static enum ctl_exit follow(const struct ctl_options *options, const char *what,
 			&next, err) != CTL_DONE) {
 			json_decref(next);
 			json_decref(answer);
-			err_set(err, "%s %s: not known: its hub does not answer any more; see "
-				     "status and history on both hubs",
+			err_set(err,
+			    "%s %s: not known: its hub does not answer any more; see "
+			    "status and history on both hubs",
 			    what, id);
 			return CTL_UNKNOWN;
 		}
@@ -210,11 +214,15 @@ enum ctl_exit operate_switchover(
 		json_decref(answer);
 		return code;
 	}
-	return follow(options, check ? "check" : call_off ? "call-off" : "switchover", answer,
-	    wait ? WAIT_MS : PATIENCE_MS, out, err);
+	return follow(options,
+	    check      ? "check"
+	    : call_off ? "call-off"
+		       : "switchover",
+	    answer, wait ? WAIT_MS : PATIENCE_MS, out, err);
 }
 
-/* --- Promotion and what else takes consent ------------------------------------------------------ */
+/* --- Promotion and what else takes consent ------------------------------------------------------
+ */
 
 /* On the terminal: what is, what it means, and the name to type. True when it was typed. */
 static bool typed_consent(const json_t *document, const char *hub, const char *what)
@@ -239,8 +247,9 @@ static enum ctl_exit consent(const struct ctl_options *options, const char *yes,
 {
 	struct buf bytes = buf_make(CLIENT_MAX_BYTES);
 	enum ctl_exit code = client_read(options->socket, &bytes, err);
-	json_t *document =
-	    code == CTL_DONE ? json_loadb(bytes.data, bytes.len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	json_t *document = code == CTL_DONE
+			       ? json_loadb(bytes.data, bytes.len, JSON_REJECT_DUPLICATES, NULL)
+			       : NULL;
 	const char *hub = text_of(document, "identity");
 	const char *nonce = text_of(json_object_get(document, "leadership"), "nonce");
 
@@ -341,7 +350,8 @@ enum ctl_exit operate_accept_peer(
 	return code;
 }
 
-/* --- Pause, resume, acknowledge ---------------------------------------------------------------- */
+/* --- Pause, resume, acknowledge ----------------------------------------------------------------
+ */
 
 enum ctl_exit operate_pause(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)

@@ -190,7 +190,8 @@ static void ask_barrier(struct elector *elector, uint64_t id)
 	(void)snprintf(text, sizeof(text), "%016" PRIx64, id);
 	(void)snprintf(elector->ack_why, sizeof(elector->ack_why),
 	    "the mirror did not answer in time or its process ended");
-	(void)send(elector, ROLE_SYNCER, MSG_BARRIER_ASKED, &(struct msg_barrier_asked){ str_of(text) });
+	(void)send(
+	    elector, ROLE_SYNCER, MSG_BARRIER_ASKED, &(struct msg_barrier_asked){ str_of(text) });
 }
 
 static void carry_out_message(struct elector *elector, const struct machine_todo *order)

@@ -44,8 +44,7 @@ struct verb_row {
 static const struct verb_row rows[] = {
 	{ "switchover", COMMAND_SWITCHOVER, true, false, " verb to check " },
 	{ "call-off", COMMAND_CALL_OFF, false, false, " verb " },
-	{ "promote", COMMAND_PROMOTE, true, true,
-	    " verb check force acceptIncomplete hub nonce " },
+	{ "promote", COMMAND_PROMOTE, true, true, " verb check force acceptIncomplete hub nonce " },
 	{ "pause", COMMAND_PAUSE, false, false, " verb forMs " },
 	{ "resume", COMMAND_RESUME, false, false, " verb " },
 	{ "acknowledge", COMMAND_ACKNOWLEDGE, false, false, " verb " },
@@ -53,7 +52,8 @@ static const struct verb_row rows[] = {
 	{ "operation", COMMAND_COUNT, false, false, " verb operation " },
 };
 
-/* --- Answers ----------------------------------------------------------------------------------- */
+/* --- Answers -----------------------------------------------------------------------------------
+ */
 
 static void begin(struct request *request, enum admin_outcome outcome, uint64_t operation)
 {
@@ -76,8 +76,7 @@ static void refuse(struct request *request, const char *text)
 	end(request, text);
 }
 
-static void put_checks(
-    struct request *request, const struct machine_check *checks, unsigned count)
+static void put_checks(struct request *request, const struct machine_check *checks, unsigned count)
 {
 	buf_puts(request->out, ",\"checks\":[");
 	for (unsigned i = 0; i < count; i++) {
@@ -92,7 +91,8 @@ static void put_checks(
 	buf_puts(request->out, "]");
 }
 
-/* --- Operations -------------------------------------------------------------------------------- */
+/* --- Operations --------------------------------------------------------------------------------
+ */
 
 static struct admin_operation *current(struct admin *admin)
 {
@@ -124,8 +124,8 @@ void admin_put_operation(const struct elector *elector, char *text, size_t size)
 
 	text[0] = '\0';
 	if (operation)
-		(void)snprintf(text, size, "%s %016" PRIx64, verb_name(operation->verb),
-		    operation->id);
+		(void)snprintf(
+		    text, size, "%s %016" PRIx64, verb_name(operation->verb), operation->id);
 }
 
 static void finish(struct elector *elector, struct admin_operation *operation,
@@ -134,8 +134,8 @@ static void finish(struct elector *elector, struct admin_operation *operation,
 	if (why)
 		(void)snprintf(operation->why, sizeof(operation->why), "%s", why);
 	operation->outcome = outcome;
-	log_info("operation %016" PRIx64 " (%s): %s: %s", operation->id,
-	    verb_name(operation->verb), outcome_names[outcome], operation->why);
+	log_info("operation %016" PRIx64 " (%s): %s: %s", operation->id, verb_name(operation->verb),
+	    outcome_names[outcome], operation->why);
 	elector->admin.nonce = base_random_u64();
 }
 
@@ -222,9 +222,10 @@ static void tell_operation(struct request *request)
 	end(request, "no such operation is known here (any more); see the history");
 }
 
-/* --- Commands ---------------------------------------------------------------------------------- */
+/* --- Commands ----------------------------------------------------------------------------------
+ */
 
-/* Five a minute, so that a loop in a script is no storm of writes. */
+/* Five a minute are carried out, so that a loop in a script is no storm of writes. */
 static bool within_rate(struct admin *admin, int64_t now_ns)
 {
 	int64_t *oldest = &admin->taken_ns[admin->taken_count % ADMIN_PER_MINUTE];
@@ -320,7 +321,8 @@ static void command(struct request *request)
 		return;
 	if (under_way && !check && request->command.verb != COMMAND_CALL_OFF) {
 		begin(request, ADMIN_RUNNING, under_way->id);
-		end(request, "an operation is under way; one is done at a time");
+		buf_puts(request->out, ",\"earlier\":true");
+		end(request, "another operation is under way; one is done at a time");
 		return;
 	}
 	if (request->command.verb == COMMAND_CALL_OFF && under_way)
@@ -328,21 +330,22 @@ static void command(struct request *request)
 	count = machine_checks(&request->elector->machine, &request->command, checks);
 	for (unsigned i = 0; i < count; i++)
 		ok = ok && checks[i].ok;
-	if (!check && !within_rate(admin, base_clock_boot_ns())) {
-		refuse(request, "five commands a minute are taken: try again later");
-		return;
-	}
 	if (check || !ok) {
 		begin(request, ok ? ADMIN_DONE : ADMIN_REFUSED, 0);
 		put_checks(request, checks, count);
 		end(request, ok ? "all checks pass" : "nothing was changed");
 		return;
 	}
-	if (!request->row->consents || consented(request))
+	if (request->row->consents && !consented(request))
+		return;
+	if (within_rate(admin, base_clock_boot_ns()))
 		start(request);
+	else
+		refuse(request, "five commands a minute are carried out: try again later");
 }
 
-/* --- Requests ---------------------------------------------------------------------------------- */
+/* --- Requests ----------------------------------------------------------------------------------
+ */
 
 /* Unknown words are refused: what is misspelt must not be taken for what it is not. */
 static bool keys_known(const struct request *request)
@@ -405,7 +408,8 @@ void admin_answer(
 	json_decref(body);
 }
 
-/* --- Clients ----------------------------------------------------------------------------------- */
+/* --- Clients -----------------------------------------------------------------------------------
+ */
 
 static void drop(struct admin_client *client)
 {
@@ -471,8 +475,8 @@ void admin_take_client(struct elector *elector, int fd, const struct us_ctl *ctl
 	client->n = 0;
 	client->deadline = (struct loop_timer){ .fire = on_late, .arg = client };
 	loop_watch(role_loop(elector->process), fd, EPOLLIN, on_readable, client);
-	loop_timer_set(role_loop(elector->process), &client->deadline,
-	    base_clock_boot_ns() + PATIENCE_NS);
+	loop_timer_set(
+	    role_loop(elector->process), &client->deadline, base_clock_boot_ns() + PATIENCE_NS);
 }
 
 void admin_close(struct elector *elector)

@@ -6,7 +6,7 @@
  *
  *   {"verb": "switchover", "to": "hub-b"}
  *   {"outcome": "done|refused|running|unknown", "operation": ID, "text": TEXT,
- *    "checks": [{"name", "value", "limit", "ok"}]}
+ *    "earlier": true (it ran before this request), "checks": [{"name", "value", "limit", "ok"}]}
  */
 #ifndef ELECTOR_ADMIN_H
 #define ELECTOR_ADMIN_H
@@ -48,7 +48,8 @@ struct admin {
 	unsigned operation_count;
 	int64_t taken_ns[ADMIN_PER_MINUTE]; /* a ring of the last commands */
 	unsigned taken_count;
-	uint64_t nonce; /* of what status shows now: what an operator consents to (sandbox-rules 5) */
+	uint64_t
+	    nonce; /* of what status shows now: what an operator consents to (sandbox-rules 5) */
 };
 
 /* Takes over the descriptor; a..: uid, gid, pid. */

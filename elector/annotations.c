@@ -67,8 +67,8 @@ void annotations_read_standby(struct str text, struct machine_standby *standby)
 
 	*standby = (struct machine_standby){ 0 };
 	if (json_is_boolean(armed) && json_is_boolean(complete) && lag_ms >= 0)
-		*standby =
-		    (struct machine_standby){ true, json_is_true(armed), json_is_true(complete), lag_ms };
+		*standby = (struct machine_standby){ true, json_is_true(armed),
+			json_is_true(complete), lag_ms };
 	json_decref(value);
 }
 

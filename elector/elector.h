@@ -51,6 +51,7 @@ struct elector {
 	/* What status shows of the last change. */
 	int64_t since_us, promotion_began_ns, suspected_age_ns;
 	char reason[512];
+	bool long_lease_told; /* the peer's duration is above 5 minutes (H17) */
 	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
 	struct admin admin;
 	struct msg_status_peer peer_status;

@@ -13,6 +13,9 @@
 #include "kube/json.h"
 #include "kube/url.h"
 
+/* 9999-01-01: a time that leaves no room to grow (H17) was not written by us and says nothing. */
+#define RENEW_MOST_US 253370764800000000LL
+
 static void lease_path(const struct elector *elector, bool collection, struct buf *path)
 {
 	*path = buf_make(1024);
@@ -49,7 +52,7 @@ static void judge(
 		.term = lease->term,
 		.led_term = lease->led_term,
 		.instance = lease->instance,
-		.renew_us = lease->renew_us };
+		.renew_us = lease->renew_us < RENEW_MOST_US ? lease->renew_us : 0 };
 	annotations_read_handover(str_of(lease->handover), self, &out->handover, &to_me);
 	annotations_read_ack(str_of(lease->handover_ack), &out->ack_id, &out->ack, NULL);
 	if (lease->paused_until[0] && kube_time_parse(lease->paused_until, &out->paused_us) != 0)

@@ -141,9 +141,9 @@ static const struct machine_row table[] = {
 /* ACQ: W1 */
 { IN(ACQ), ON(OWN_APPLIED), claim_applied, R(CLAIMED), DO(act_read_peer), STATE_CONFIRM, "5 C8 H1 H4" },
 
-/* CONFIRM: R */
-{ IN(CONFIRM), READ_OK, peer_took_over, R(PEER_HIGHER), DO(act_duel, act_close), STATE_YIELD, "5 C8" },
-{ IN(CONFIRM), READ_OK, taker_and_changed, R(BACKED_OUT), DO(act_abort, act_duel, act_close), STATE_YIELD, "5 C8" },
+/* CONFIRM: R; without an answer what was seen while the claim was on its way counts. */
+{ IN(CONFIRM), ANSWERED, peer_took_over, R(PEER_HIGHER), DO(act_duel, act_close), STATE_YIELD, "5 C8" },
+{ IN(CONFIRM), ANSWERED, taker_and_changed, R(BACKED_OUT), DO(act_abort, act_duel, act_close), STATE_YIELD, "5 C8" },
 { IN(CONFIRM), UNREAD, confirm_unread, R(CONFIRM_UNREAD), DO(act_abort, act_close), STATE_YIELD, "5 C8 M18" },
 { IN(CONFIRM), UNREAD, recoverer_late, R(RECOVERY_LATE), DO(act_close, act_look), STATE_RECOVER, "C6" },
 { IN(CONFIRM), ANSWERED, answers, R(CONFIRMED), NOTHING, STATE_OPENING, "5 C8" },
@@ -204,9 +204,8 @@ unsigned machine_fact_count(void)
 const char *machine_state_name(enum machine_state state)
 {
 	static const char *const names[STATE_COUNT] = { "init", "standby", "suspect", "stopping",
-		"acquiring", "confirming", "opening", "active", "draining", "releasing", "recovering", "held",
-		"yielding",
-		"leaving" };
+		"acquiring", "confirming", "opening", "active", "draining", "releasing",
+		"recovering", "held", "yielding", "leaving" };
 
 	return state < STATE_COUNT ? names[state] : "?";
 }
@@ -251,7 +250,8 @@ static void take_numbers(
 		.threshold_ms = machine_threshold_ns(m) / NS_PER_MS,
 		.lag_ms = mirror_lag_ns(m) / NS_PER_MS,
 		.own_write_ms =
-		    (s->now_ns - (m->own_write_ns ? m->own_write_ns : m->look_since_ns)) / NS_PER_MS,
+		    (s->now_ns - (m->own_write_ns ? m->own_write_ns : m->look_since_ns)) /
+		    NS_PER_MS,
 		.gap_ms = m->led_renewed_ns ? (s->now_ns - m->led_renewed_ns) / NS_PER_MS : 0,
 		.fresh = count[WITNESS_FRESH],
 		.stale = count[WITNESS_STALE],
@@ -264,10 +264,10 @@ static void take_numbers(
 		.kind = m->kind,
 		.complete = machine_complete(m),
 		.timing_safe = !machine_timing_unsafe(m),
-		.left_ms = ((machine_paused(m, s->now_ns) ? m->paused_until_ns
-							  : m->block_until_ns) -
-			       s->now_ns) /
-			   NS_PER_MS,
+		.left_ms =
+		    ((machine_paused(m, s->now_ns) ? m->paused_until_ns : m->block_until_ns) -
+			s->now_ns) /
+		    NS_PER_MS,
 	};
 }
 

@@ -33,11 +33,11 @@ enum machine_state {
 	STATE_OPENING,  /* W2, HubRole, probe */
 	STATE_ACTIVE,   /* the only state with an open page */
 	STATE_DRAIN,    /* switchover: page closed, still renewing, the peer catches up (C13) */
-	STATE_RELEASE,  /* switchover: the claim is being given to the peer; no way back (C13 (4)) */
-	STATE_RECOVER,  /* own claim stands, validity is over: may the same term go on? */
-	STATE_HELD,     /* it may not, for now (C6) */
-	STATE_YIELD,    /* the claim is being withdrawn */
-	STATE_FATAL,    /* leaving with the exit code said */
+	STATE_RELEASE, /* switchover: the claim is being given to the peer; no way back (C13 (4)) */
+	STATE_RECOVER, /* own claim stands, validity is over: may the same term go on? */
+	STATE_HELD,    /* it may not, for now (C6) */
+	STATE_YIELD,   /* the claim is being withdrawn */
+	STATE_FATAL,   /* leaving with the exit code said */
 	STATE_COUNT
 };
 
@@ -314,7 +314,7 @@ enum machine_verb {
 	TODO_GRANT,
 	TODO_PAUSE,
 	TODO_BARRIER, /* nonce: the handover's id */
-	TODO_PERMIT, /* valid_until_ns 0 revokes */
+	TODO_PERMIT,  /* valid_until_ns 0 revokes */
 	TODO_PROBE,
 	TODO_PAGE,
 	TODO_RUN,
@@ -483,14 +483,14 @@ struct machine {
 	bool drain_shown;
 	uint64_t barrier, ack_id;
 	enum machine_ack ack;
-	int64_t barrier_until_ns; /* 0: no barrier is waited for */
+	int64_t barrier_until_ns;       /* 0: no barrier is waited for */
 	struct machine_standby standby; /* as last written */
 	int64_t standby_ns;
 
 	/* An operator's word. */
-	uint64_t taken;                      /* the operation of this step's command */
-	int64_t paused_us, paused_until_ns;  /* the same time, wall and boot */
-	uint64_t block_term, acknowledged;   /* terms of takeovers */
+	uint64_t taken;                     /* the operation of this step's command */
+	int64_t paused_us, paused_until_ns; /* the same time, wall and boot */
+	uint64_t block_term, acknowledged;  /* terms of takeovers */
 	int64_t block_until_ns;
 	bool accept_incomplete;
 
@@ -523,7 +523,7 @@ struct machine {
 
 	int64_t try_at_ns, back_off_ns;
 	int64_t duel_ns; /* added to the threshold after both hubs claimed at once */
-	uint64_t told; /* bits of conditions that were said and still last */
+	uint64_t told;   /* bits of conditions that were said and still last */
 	int exit_code;
 };
 

@@ -106,9 +106,8 @@ void act_lease(struct machine *m, struct machine_step *s)
 	sent->phase = want == WANT_LEADING     ? PHASE_LEADING
 		      : want == WANT_ACQUIRING ? PHASE_ACQUIRING
 		      : want == WANT_DRAINING  ? PHASE_DRAINING
-		      : m->state == STATE_RELEASE || m->own.phase == PHASE_RELEASED
-			  ? PHASE_RELEASED
-			  : PHASE_NONE;
+		      : m->state == STATE_RELEASE || m->own.phase == PHASE_RELEASED ? PHASE_RELEASED
+										    : PHASE_NONE;
 	m->restamp = false;
 	m->renew_at_ns = s->now_ns + m->options.retry_ns;
 	t = todo(s, TODO_LEASE_WRITE);
@@ -266,8 +265,8 @@ void act_abort(struct machine *m, struct machine_step *s)
 	m->accept_incomplete = false;
 }
 
-/* Two hubs that claimed at once would do so again after the same threshold: each waits for a part of
- * RP more, by chance (section 5). */
+/* Two hubs that claimed at once would do so again after the same threshold: each waits for a part
+ * of RP more, by chance (section 5). */
 void act_duel(struct machine *m, struct machine_step *s)
 {
 	m->duel_ns = (int64_t)(s->event->random % (uint64_t)m->options.retry_ns);

@@ -10,9 +10,9 @@
 #include "elector/terms.h"
 #include "elector/trace.h"
 
-#define WORD_LIMIT_MS 25000 /* a Standby says every 10 s how it is */
-#define LAG_LIMIT_MS  5000  /* C13 (1) */
-#define OWN_LIMIT_MS  15000 /* M1 */
+#define WORD_LIMIT_MS  25000               /* a Standby says every 10 s how it is */
+#define LAG_LIMIT_MS   5000                /* C13 (1) */
+#define OWN_LIMIT_MS   15000               /* M1 */
 #define PAUSE_LIMIT_MS (4 * 3600 * 1000LL) /* H21 */
 
 struct list {
@@ -48,7 +48,8 @@ static void add_ms(struct list *list, const char *name, int64_t ms, int64_t most
 	(void)snprintf(check->limit, sizeof(check->limit), "at most %" PRId64 " ms", most_ms);
 }
 
-static void add_state(struct list *list, const struct machine *m, const char *limit, uint32_t states)
+static void add_state(
+    struct list *list, const struct machine *m, const char *limit, uint32_t states)
 {
 	add_text(list, "state of this hub", machine_state_name(m->state), limit,
 	    (states >> m->state & 1) != 0);
@@ -121,8 +122,8 @@ static void check_promote(
 	check_mirror(list, m, command);
 	check = add(list, "peer silent for",
 	    m->reads >= 3 && silent_ms >= threshold_ms && machine_watched(m, m->now_ns));
-	(void)snprintf(check->value, sizeof(check->value), "%" PRId64 " ms in %u reads", silent_ms,
-	    m->reads);
+	(void)snprintf(
+	    check->value, sizeof(check->value), "%" PRId64 " ms in %u reads", silent_ms, m->reads);
 	(void)snprintf(check->limit, sizeof(check->limit),
 	    "at least %" PRId64 " ms in 3 reads, or --force", threshold_ms);
 	add_text(list, "peer and timing", yes(machine_prepared(m, m->now_ns)),
@@ -137,8 +138,8 @@ static void check_force(
 	add_state(list, m, "standby or held", BIT(STATE_STANDBY) | BIT(STATE_HELD));
 	check_own_hub(list, m);
 	check_mirror(list, m, command);
-	add_text(list, "a term for this hub", term ? "there is one" : "none left", "there is one",
-	    term);
+	add_text(
+	    list, "a term for this hub", term ? "there is one" : "none left", "there is one", term);
 }
 
 static void check_block(struct list *list, const struct machine *m)
@@ -146,8 +147,8 @@ static void check_block(struct list *list, const struct machine *m)
 	bool blocked = machine_blocked(m, m->now_ns);
 
 	add_state(list, m, "standby", BIT(STATE_STANDBY));
-	add_text(list, "automatic promotion blocked", yes(blocked), "yes, else nothing to acknowledge",
-	    blocked);
+	add_text(list, "automatic promotion blocked", yes(blocked),
+	    "yes, else nothing to acknowledge", blocked);
 }
 
 unsigned machine_checks(const struct machine *m, const struct machine_command *command,

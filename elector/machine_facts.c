@@ -8,7 +8,8 @@
 #include "elector/machine_inner.h"
 #include "elector/terms.h"
 
-#define DATE_JUMP_NS (3 * NS_PER_S) /* C9 (3) */
+#define DATE_JUMP_NS  (3 * NS_PER_S)        /* C9 (3) */
+#define PAUSE_MOST_NS (4 * 3600 * NS_PER_S) /* H21 */
 
 static uint64_t most(uint64_t a, uint64_t b)
 {
@@ -115,7 +116,7 @@ static enum fact own_seen(
 static bool date_jumped(struct machine *m, int64_t date_us, int64_t at_ns)
 {
 	bool jumped = m->date_us && date_us &&
-		      (date_us - m->date_us) * 1000 - (at_ns - m->date_ns) > DATE_JUMP_NS;
+		      us_to_ns(date_us - m->date_us) - (at_ns - m->date_ns) > DATE_JUMP_NS;
 
 	if (date_us) {
 		m->date_us = date_us;
@@ -187,15 +188,18 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 	m->ack = m->own.ack;
 	m->released_ns = step->now_ns; /* C13: when it was is not known, so that it is now */
 	m->paused_us = m->own.paused_us;
-	m->paused_until_ns =
-	    m->paused_us ? step->now_ns + (m->paused_us - e->wall_us) * 1000 : 0;
+	m->paused_until_ns = m->paused_us ? step->now_ns + us_to_ns(m->paused_us - e->wall_us) : 0;
+	if (m->paused_until_ns > step->now_ns + PAUSE_MOST_NS) /* nobody of ours wrote that */
+		m->paused_until_ns = step->now_ns + PAUSE_MOST_NS;
 	if (!m->own.exists && m->role == HUB_LEADING)
 		m->led_term = m->role_term;
 	/* C6: without a boot time of that renewal, by the own server's clock, and 2 s against it.
 	 */
 	if (m->own.exists && m->own.renew_us && e->loaded.date_us)
 		m->led_renewed_ns =
-		    step->now_ns - (e->loaded.date_us - m->own.renew_us) * 1000 - 2 * NS_PER_S;
+		    step->now_ns - us_to_ns(e->loaded.date_us - m->own.renew_us) - 2 * NS_PER_S;
+	if (m->led_renewed_ns > step->now_ns)
+		m->led_renewed_ns = 0; /* of the future: nobody knows how long ago it was */
 	if (record->exists && !record->other_pair && record->uid[0] && !m->peer.read) {
 		memcpy(m->peer.uid, record->uid, sizeof(m->peer.uid));
 		m->peer.term = record->term;
@@ -429,8 +433,7 @@ static enum fact noted(struct machine *m, struct machine_step *step)
 		barrier_answered(m, m->barrier, ACK_DECLINED);
 		break;
 	case MACHINE_BARRIER_DONE:
-		barrier_answered(
-		    m, e->barrier.id, e->barrier.synced ? ACK_SYNCED : ACK_DECLINED);
+		barrier_answered(m, e->barrier.id, e->barrier.synced ? ACK_SYNCED : ACK_DECLINED);
 		break;
 	case MACHINE_SYNCER_GONE:
 		if (m->syncer == SYNCER_ON)

@@ -54,8 +54,8 @@ enum lease_want lease_wanted(const struct machine *m, int64_t now_ns)
 bool lease_mismatch(const struct machine *m, int64_t now_ns)
 {
 	bool mine = m->own.exists && m->own.instance == m->options.instance;
-	bool says = m->own.ack_id == m->ack_id && m->own.ack == m->ack &&
-		    m->own.paused_us == m->paused_us;
+	bool says =
+	    m->own.ack_id == m->ack_id && m->own.ack == m->ack && m->own.paused_us == m->paused_us;
 
 	switch (lease_wanted(m, now_ns)) {
 	case WANT_NO_CLAIM:
@@ -137,7 +137,8 @@ static bool maybe_foreign(const struct machine *m)
 {
 	if (!m->own.exists)
 		return m->role == HUB_LEADING;
-	return own_claims(m) && m->own.instance != m->options.instance && m->own.instance != m->dead;
+	return own_claims(m) && m->own.instance != m->options.instance &&
+	       m->own.instance != m->dead;
 }
 
 GUARD(claim_foreign)
@@ -195,8 +196,8 @@ GUARD(reads_wait)
 
 GUARD(init_waits)
 {
-	return !m->loaded || !reads_done(m) || reads_again(m, s->now_ns) || m->syncer != SYNCER_OFF ||
-	       s->now_ns < m->syncer_clear_ns;
+	return !m->loaded || !reads_done(m) || reads_again(m, s->now_ns) ||
+	       m->syncer != SYNCER_OFF || s->now_ns < m->syncer_clear_ns;
 }
 
 GUARD(claim_never_opened)

@@ -89,7 +89,8 @@ void act_kind_forced(struct machine *m, struct machine_step *s)
 	take(m, s);
 }
 
-/* --- Pause, manual mode, block ----------------------------------------------------------------- */
+/* --- Pause, manual mode, block -----------------------------------------------------------------
+ */
 
 bool machine_paused(const struct machine *m, int64_t now_ns)
 {
@@ -157,7 +158,7 @@ void act_accept_peer(struct machine *m, struct machine_step *s)
 void block_consider(struct machine *m, const struct machine_step *s)
 {
 	const struct machine_peer *peer = &m->peer;
-	int64_t age_ns = (s->event->wall_us - s->event->look.acquire_us) * 1000;
+	int64_t age_ns = us_to_ns(s->event->wall_us - s->event->look.acquire_us);
 	bool planned = m->handover && m->own.phase == PHASE_RELEASED &&
 		       peer->ack_id == m->handover && peer->ack == ACK_SYNCED;
 
@@ -172,7 +173,8 @@ void block_consider(struct machine *m, const struct machine_step *s)
 	m->block_until_ns = s->now_ns + m->options.block_ns - age_ns;
 }
 
-/* --- Switchover: the Active -------------------------------------------------------------------- */
+/* --- Switchover: the Active --------------------------------------------------------------------
+ */
 
 /* Page, permits, workload; then HubRole and the Lease follow as levels. It keeps renewing. */
 void act_drain(struct machine *m, struct machine_step *s)
@@ -256,7 +258,8 @@ void act_let_go(struct machine *m, struct machine_step *s)
 	m->reads = 0;
 }
 
-/* --- Switchover: the one that takes over ------------------------------------------------------- */
+/* --- Switchover: the one that takes over -------------------------------------------------------
+ */
 
 GUARD(barrier_due)
 {
@@ -300,9 +303,9 @@ static bool is_offered(const struct machine *m, int64_t now_ns)
 {
 	return m->peer.read && !m->peer.claim && m->peer.phase == PHASE_RELEASED &&
 	       m->last_class == PEER_OK && m->peer.to_me && m->peer.handover &&
-	       m->ack == ACK_SYNCED && m->ack_id == m->peer.handover && m->own.ack_id == m->ack_id &&
-	       m->own.ack == ACK_SYNCED && m->peer.led_term > m->led_term &&
-	       machine_complete(m) && now_ns >= m->try_at_ns;
+	       m->ack == ACK_SYNCED && m->ack_id == m->peer.handover &&
+	       m->own.ack_id == m->ack_id && m->own.ack == ACK_SYNCED &&
+	       m->peer.led_term > m->led_term && machine_complete(m) && now_ns >= m->try_at_ns;
 }
 
 GUARD(offer_read_due)
@@ -321,7 +324,8 @@ void act_kind_handed(struct machine *m, struct machine_step *s)
 	m->kind = KIND_HANDED;
 }
 
-/* --- What a Standby says of itself ------------------------------------------------------------- */
+/* --- What a Standby says of itself -------------------------------------------------------------
+ */
 
 struct machine_standby standby_now(const struct machine *m)
 {
@@ -344,7 +348,8 @@ bool standby_due(const struct machine *m, int64_t now_ns)
 	       now_ns - m->standby_ns >= STANDBY_NS;
 }
 
-/* --- A worker's term that nobody claims (decision 14) ------------------------------------------ */
+/* --- A worker's term that nobody claims (decision 14) ------------------------------------------
+ */
 
 GUARD(rogue_stands)
 {

@@ -44,14 +44,23 @@ struct machine_step {
 	const struct machine_sent *sent; /* OWN_APPLIED */
 };
 
-#define BIT(x)       (1u << (x))
+#define BIT(x) (1u << (x))
 #define STATES_CLAIM                                                                               \
 	(BIT(STATE_ACQ) | BIT(STATE_CONFIRM) | BIT(STATE_OPENING) | BIT(STATE_ACTIVE) |            \
 	    BIT(STATE_DRAIN))
-#define STATES_ALL   (BIT(STATE_COUNT) - 1)
-#define NS_PER_MS    1000000LL
-#define NS_PER_S     1000000000LL
+#define STATES_ALL    (BIT(STATE_COUNT) - 1)
+#define NS_PER_MS     1000000LL
+#define NS_PER_S      1000000000LL
 #define ROLE_AGAIN_NS (10 * NS_PER_S) /* C2: somebody may have deleted or changed it */
+
+/* Wall times come from Leases, which may say anything between the years 1 and 9999. */
+static inline int64_t us_to_ns(int64_t us)
+{
+	const int64_t most_us = INT64_MAX / 4000;
+
+	us = us > most_us ? most_us : us < -most_us ? -most_us : us;
+	return us * 1000;
+}
 
 #define GUARD(name)                                                                                \
 	bool name(const struct machine *m __attribute__((unused)),                                 \
@@ -191,8 +200,8 @@ bool machine_prepared(const struct machine *m, int64_t now_ns);
 void barrier_answered(struct machine *m, uint64_t id, enum machine_ack ack);
 void block_consider(struct machine *m, const struct machine_step *s);
 machine_act_fn act_drain, act_await_ack, act_release, act_let_go, act_barrier, act_decline,
-    act_kind_handed, act_kind_forced, act_kind_commanded, act_pause, act_end_pause,
-    act_acknowledge, act_accept_peer, act_reclaim, act_call_off;
+    act_kind_handed, act_kind_forced, act_kind_commanded, act_pause, act_end_pause, act_acknowledge,
+    act_accept_peer, act_reclaim, act_call_off;
 
 /* machine_acts.c */
 struct machine_todo *machine_todo_new(struct machine_step *s, enum machine_verb verb);

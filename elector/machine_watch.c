@@ -114,8 +114,7 @@ GUARD(veto_holds)
 GUARD(own_is_newest)
 {
 	/* C13: after a release the peer has 10 s to take what was given to it. */
-	bool given =
-	    m->own.phase == PHASE_RELEASED && s->now_ns - m->released_ns < 10 * NS_PER_S;
+	bool given = m->own.phase == PHASE_RELEASED && s->now_ns - m->released_ns < 10 * NS_PER_S;
 
 	return m->peer.read && !m->peer.claim && m->last_class <= PEER_NOT_FOUND &&
 	       m->led_term > m->peer.led_term && s->now_ns >= m->try_at_ns &&

@@ -50,8 +50,7 @@ static struct elector *elector_open(struct role_process *process)
 	(void)snprintf(elector->reason, sizeof(elector->reason),
 	    "starting: own records, the peer and the workers are read");
 	elector->admin.nonce = base_random_u64();
-	(void)snprintf(
-	    elector->ack_why, sizeof(elector->ack_why), "no mirror runs on the standby");
+	(void)snprintf(elector->ack_why, sizeof(elector->ack_why), "no mirror runs on the standby");
 	machine_init(&elector->machine, &options);
 	if (fence_page_map(&elector->page, ROLE_FD_FENCE, options.instance, &err)) {
 		log_error("%s", err.text);

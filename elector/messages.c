@@ -19,6 +19,8 @@
 
 #include "ipc/dispatch.h"
 
+#define LONG_LEASE_MS 300000
+
 void elector_pair(
     const struct us_config *config, const char *own_uid, const char *peer_uid, char pair[65])
 {
@@ -90,11 +92,16 @@ enum verdict elector_on_peer_seen(
 		annotations_read_handover(m->handover,
 		    config_text_at(elector->config, elector->config->self_name), &look->handover,
 		    &look->to_me);
-		annotations_read_ack(
-		    m->handover_ack, &look->ack_id, &look->ack, elector->peer_why);
+		annotations_read_ack(m->handover_ack, &look->ack_id, &look->ack, elector->peer_why);
 		annotations_read_standby(m->standby, &look->standby);
 		look->pair_differs = pair[0] && m->pair.n && !str_equal(m->pair, str_of(pair));
 	}
+	if (look->class == PEER_OK && look->duration_ms > LONG_LEASE_MS &&
+	    !elector->long_lease_told)
+		log_warn("the peer's lease lasts %lld s: so long nobody takes over when it dies",
+		    (long long)look->duration_ms / 1000);
+	if (look->class == PEER_OK)
+		elector->long_lease_told = look->duration_ms > LONG_LEASE_MS;
 	elector_feed(elector, &event);
 	if (!elector->pair[0] && elector->machine.peer.uid[0])
 		elector_pair(

@@ -18,6 +18,8 @@
 
 #define ANNOTATION "ha.kubeslice.io/"
 #define HUB_GROUP  "ha.kubeslice.io"
+/* A hundred years: older is as old. */
+#define AGE_MOST_US 3155760000000000LL
 
 static const char *const role_names[] = { [HUB_UNKNOWN] = "",
 	[HUB_STANDBY] = "Standby",
@@ -88,7 +90,10 @@ void record_parse(
 	out->term = term_at(annotations, ANNOTATION "peer-term");
 	out->led_term = term_at(annotations, ANNOTATION "peer-led-term");
 	/* Of the future: another clock wrote it, or ours went back; it counts as now. */
-	out->age_ns = wall_us > seen_us ? (wall_us - seen_us) * 1000 : 0;
+	out->age_ns = 0;
+	if (wall_us > seen_us)
+		out->age_ns = wall_us - seen_us < AGE_MOST_US ? (wall_us - seen_us) * 1000
+							      : AGE_MOST_US * 1000;
 	mirror = kube_json_parse(str_of(kube_json_text(annotations, ANNOTATION "mirror")), NULL);
 	if (!mirror)
 		return;

@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PROMOTION "HAPromotion"
-#define STARTUP   "HAStartup"
-#define RENEWAL   "HALeaseRenewal"
-#define PEER      "HAPeerWatch"
-#define FENCE     "HAFence"
+#define PROMOTION  "HAPromotion"
+#define STARTUP    "HAStartup"
+#define RENEWAL    "HALeaseRenewal"
+#define PEER       "HAPeerWatch"
+#define FENCE      "HAFence"
 #define SWITCHOVER "HASwitchover"
 
 static const struct trace_row rows[REASON_COUNT] = {

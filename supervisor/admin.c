@@ -1,12 +1,10 @@
 /*
  * Passes administrators' connections on (see the header). What protects the elector from a crowd
- * is here: connections beyond a rate are closed unread, and so is everybody whom this user
- * namespace does not know. Called by main; then by the loop.
+ * is here: connections beyond a rate wait, and whom this user namespace does not know is sent
+ * away. Called by main; then by the loop.
  */
 #include "supervisor/admin.h"
 
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,11 +13,12 @@
 #include "supervisor/wire.h"
 
 #define OVERFLOW_UID 65534
-/* The elector gives each client 2 s, so that it never holds many more than these. */
+/* The elector gives each client 2 s and holds 16 at most; understudyctl asks four times a second.
+ */
 #define TOKENS   16
-#define TOKEN_NS (BASE_NS_PER_S / 4)
+#define TOKEN_NS (BASE_NS_PER_S / 10)
 
-bool admin_take_token(struct admin *admin, int64_t now_ns)
+unsigned admin_tokens(struct admin *admin, int64_t now_ns)
 {
 	int64_t earned = (now_ns - admin->earned_ns) / TOKEN_NS;
 
@@ -27,10 +26,7 @@ bool admin_take_token(struct admin *admin, int64_t now_ns)
 		admin->spent = earned >= admin->spent ? 0 : admin->spent - (unsigned)earned;
 		admin->earned_ns += earned * TOKEN_NS;
 	}
-	if (admin->spent >= TOKENS)
-		return false;
-	admin->spent++;
-	return true;
+	return TOKENS - admin->spent;
 }
 
 bool admin_knows(const struct ucred *user)
@@ -38,27 +34,29 @@ bool admin_knows(const struct ucred *user)
 	return user->pid > 0 && user->uid != OVERFLOW_UID && user->uid != (uid_t)-1;
 }
 
-/* True when the connection went on its way. */
-static bool pass_on(struct supervisor *supervisor, int fd)
+static void pass_on(struct supervisor *supervisor, int fd)
 {
-	struct process *elector = process_of(supervisor, (struct role_id){ ROLE_ELECTOR, 0 });
 	struct us_ctl ctl = { .type = CONTROL_ADMIN_CLIENT };
 	struct ucred user = { 0 };
 	socklen_t bytes = sizeof(user);
 
-	if (supervisor->stop_asked || !process_serves(elector) ||
-	    !admin_take_token(&supervisor->admin, base_clock_boot_ns()))
-		return false;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &bytes) != 0 || !admin_knows(&user)) {
 		log_warn("admin.sock: uid %u, pid %d is nobody of this user namespace: refused",
 		    user.uid, (int)user.pid);
-		return false;
+		return;
 	}
 	ctl.a[0] = user.uid;
 	ctl.a[1] = user.gid;
 	ctl.a[2] = (uint64_t)user.pid;
-	process_send(elector, &ctl, NULL, 0, fd);
-	return true;
+	process_send(
+	    process_of(supervisor, (struct role_id){ ROLE_ELECTOR, 0 }), &ctl, NULL, 0, fd);
+}
+
+static bool may_accept(struct supervisor *supervisor, int64_t now_ns)
+{
+	return !supervisor->stop_asked &&
+	       process_serves(process_of(supervisor, (struct role_id){ ROLE_ELECTOR, 0 })) &&
+	       admin_tokens(&supervisor->admin, now_ns) > 0;
 }
 
 static void on_ready(void *arg, uint32_t events)
@@ -67,29 +65,40 @@ static void on_ready(void *arg, uint32_t events)
 	int fd;
 
 	(void)events;
-	fd = accept4(supervisor->admin.watch.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (!may_accept(supervisor, base_clock_boot_ns())) {
+		events_remove(&supervisor->events, &supervisor->admin.watch);
+		return;
+	}
+	fd = accept4(supervisor->admin.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
-	if (!pass_on(supervisor, fd))
-		log_debug("admin.sock: a connection was closed: no elector, or too many");
+	supervisor->admin.spent++;
+	pass_on(supervisor, fd);
 	close(fd);
+}
+
+int64_t admin_due(struct supervisor *supervisor, int64_t now_ns)
+{
+	struct admin *admin = &supervisor->admin;
+
+	if (admin->listener < 0 || admin->watch.fd >= 0)
+		return INT64_MAX;
+	/* An elector that comes wakes the loop by itself. */
+	if (!may_accept(supervisor, now_ns))
+		return admin->spent >= TOKENS ? admin->earned_ns + TOKEN_NS : INT64_MAX;
+	(void)events_add(&supervisor->events, &admin->watch, admin->listener, on_ready, supervisor);
+	return INT64_MAX;
 }
 
 int admin_open(struct supervisor *supervisor, struct err *err)
 {
 	const struct us_config *config = supervisor->config;
-	int fd;
+	struct admin *admin = &supervisor->admin;
 
-	supervisor->admin = (struct admin){ .watch = { .fd = -1 } };
+	*admin = (struct admin){ .listener = -1, .watch = { .fd = -1 } };
 	if (!(config_roles(config) & ROLE_BIT(ROLE_ELECTOR)))
 		return 0;
-	fd = wire_open_socket(supervisor, "admin.sock", config->admin_group, 0177, err);
-	if (fd < 0)
-		return -1;
-	if (events_add(&supervisor->events, &supervisor->admin.watch, fd, on_ready, supervisor) ==
-	    0)
-		return 0;
-	(void)err_set(err, "admin.sock: %s", strerror(errno));
-	close(fd);
-	return -1;
+	admin->listener =
+	    wire_open_socket(supervisor, "admin.sock", config->admin_group, 0177, err);
+	return admin->listener < 0 ? -1 : 0;
 }

@@ -13,8 +13,12 @@
  * run.admin-group. 0, or -1 with the reason. */
 int admin_open(struct supervisor *supervisor, struct err *err);
 
-/* Pure, for tests: may one more connection be passed on now? Takes it when so. */
-bool admin_take_token(struct admin *admin, int64_t now_ns);
+/* Listens while there is an elector and the rate allows; who comes meanwhile waits in the kernel's
+ * queue. Returns when to be called again. */
+int64_t admin_due(struct supervisor *supervisor, int64_t now_ns);
+
+/* Pure, for tests: how many more connections may be passed on now? */
+unsigned admin_tokens(struct admin *admin, int64_t now_ns);
 /* Pure: is this a user of our own user namespace? One that is not shows as the overflow uid. */
 bool admin_knows(const struct ucred *user);
 

@@ -246,6 +246,7 @@ static int run(struct supervisor *supervisor)
 		} else {
 			next_ns = least(next_ns, credentials_due(supervisor, now_ns));
 			next_ns = least(next_ns, wire_due(supervisor, now_ns));
+			next_ns = least(next_ns, admin_due(supervisor, now_ns));
 			tell_ready(supervisor);
 			next_ns = least(next_ns, notify_watchdog(&supervisor->notify, now_ns));
 		}
@@ -271,6 +272,7 @@ int main(int argc, char **argv)
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		supervisor.programs[role] = -1;
 	supervisor.listeners[0] = supervisor.listeners[1] = supervisor.config_fd = -1;
+	supervisor.admin.listener = supervisor.admin.watch.fd = -1;
 	if ((code = read_options(&supervisor, argc, argv)) != EXIT_CODE_OK ||
 	    (code = prepare(&supervisor)) != EXIT_CODE_OK ||
 	    (code = load_configuration(&supervisor)) != EXIT_CODE_OK ||

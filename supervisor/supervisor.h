@@ -90,6 +90,7 @@ struct identity {
 
 /* admin.sock, and the tokens of its rate. */
 struct admin {
+	int listener; /* -1: there is none */
 	struct watch watch;
 	unsigned spent;
 	int64_t earned_ns;

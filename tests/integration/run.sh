@@ -37,5 +37,6 @@ fi
 part 'controller killed' build/bed demo --dir build/check.killed --check --only-controller
 part rights build/bed rights --dir build/check.rights
 part 'main job' build/bed demo --dir build/check.demo --check
+part 'operator' build/bed scenario --dir build/check.operator operator
 part 'Go parts' tests/run-go.sh apiserver
 exit $failed

@@ -174,6 +174,11 @@ static void B14_what_is_not_known_is_3(void **state)
 	assert_int_equal(RUN("switchover"), CTL_UNKNOWN);
 	assert_non_null(strstr(err.text, "00000000000000aa: not known"));
 	(void)asked();
+	/* Somebody else's is not waited for unasked. */
+	SERVE(NULL, "{\"outcome\":\"running\"," ID ",\"earlier\":true,\"text\":\"another\"}");
+	assert_int_equal(RUN("switchover"), CTL_UNKNOWN);
+	assert_non_null(strstr(err.text, "00000000000000aa: not known yet: another (it goes on"));
+	(void)asked();
 	/* One that started anew. */
 	SERVE(NULL, "{\"outcome\":\"running\"," ID ",\"text\":\"begun\"}",
 	    "{\"outcome\":\"unknown\",\"text\":\"no such operation\"}");

@@ -356,7 +356,8 @@ static void test_B15_each_missing_thing_is_named_and_nothing_changes(void **stat
 	assert_true(w.page_open);
 }
 
-/* --- The one that takes over ------------------------------------------------------------------- */
+/* --- The one that takes over -------------------------------------------------------------------
+ */
 
 static void peer_drains(struct world *w)
 {
@@ -540,7 +541,8 @@ static void test_H2_what_a_standby_says_is_no_sign_of_a_leader(void **state)
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 }
 
-/* --- An operator's word ------------------------------------------------------------------------ */
+/* --- An operator's word ------------------------------------------------------------------------
+ */
 
 static void test_H21_a_paused_standby_says_so_and_promotes_never(void **state)
 {
@@ -550,8 +552,8 @@ static void test_H21_a_paused_standby_says_so_and_promotes_never(void **state)
 	(void)state;
 	world_make(&w, 1, false);
 	standby_ready(&w);
-	assert_true(command_with(
-	    &w, (struct machine_command){ .verb = COMMAND_PAUSE, .for_ms = 300000 }));
+	assert_true(
+	    command_with(&w, (struct machine_command){ .verb = COMMAND_PAUSE, .for_ms = 300000 }));
 	run(&w, MS(10));
 	assert_int_equal(w.lease.paused_us, w.m.paused_us);
 	assert_true(machine_holds(&w.m, holds));
@@ -801,7 +803,8 @@ static void test_M12_another_cluster_in_the_peers_place_must_be_accepted(void **
 	assert_false(machine_complete(&w.m));
 }
 
-/* --- A worker's term that nobody claims -------------------------------------------------------- */
+/* --- A worker's term that nobody claims --------------------------------------------------------
+ */
 
 static void worker_shows(struct world *w, unsigned slot, uint64_t term)
 {

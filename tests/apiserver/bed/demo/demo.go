@@ -85,7 +85,7 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 	if err != nil {
 		return nil, Result{}, err
 	}
-	s := &story{Options: o, timeline: &timeline{out: o.Out, begin: begin, check: o.Check}, pair: p, a: p.Hubs[0], b: p.Hubs[1]}
+	s := &story{Options: o, timeline: &timeline{out: o.Out, begin: begin, check: o.Check, job: "main job"}, pair: p, a: p.Hubs[0], b: p.Hubs[1]}
 	if s.worker, err = p.Work.Client(); err != nil {
 		return p, Result{}, err
 	}
@@ -120,7 +120,7 @@ func (s *story) install(ctx context.Context) error {
 	if err := s.pair.Bootstrap(ctx); err != nil {
 		return err
 	}
-	s.fact("", "installed: CRDs, admission policies (in force), accounts with least rights")
+	s.fact("", "installed: CRDs, policies (in force), accounts with least rights")
 	return nil
 }
 

@@ -19,6 +19,7 @@ type timeline struct {
 	out         io.Writer
 	begin, kill time.Time
 	check       bool // print a line for a test, too
+	job         string
 }
 
 func (t *timeline) fact(hub, format string, arguments ...any) {
@@ -37,6 +38,6 @@ func (t *timeline) factAt(at time.Time, hub, format string, arguments ...any) {
 	}
 	fmt.Fprintln(t.out, strings.TrimRight(line, " "))
 	if t.check {
-		fmt.Fprintf(t.out, "ok - main job: %s: %s\n", hub, text)
+		fmt.Fprintf(t.out, "ok - %s: %s: %s\n", t.job, hub, text)
 	}
 }

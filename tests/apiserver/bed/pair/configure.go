@@ -22,7 +22,11 @@ func (h *Hub) credential(ctx context.Context, file string, at *cluster.Cluster, 
 	if err != nil {
 		return fmt.Errorf("token of %s on %s: %w", account, at.Name, err)
 	}
-	return os.WriteFile(h.path(file), kube.Kubeconfig(client.Server, client.CA, kube.User{Token: token}), 0o400)
+	server := client.Server
+	if h.pair.Proxied && account == "understudy-peer-observer" {
+		server = at.ProxyURL()
+	}
+	return os.WriteFile(h.path(file), kube.Kubeconfig(server, client.CA, kube.User{Token: token}), 0o400)
 }
 
 func (h *Hub) path(file string) string {

@@ -51,8 +51,11 @@ type Pair struct {
 	Hubs  [2]*Hub
 	Work  *cluster.Cluster
 	Lease Lease
-	bed   *cluster.Bed
-	uids  int // of hub-a; hub-b's follow
+	// Proxied makes both hubs look at each other through the fault proxies of the peer's cluster,
+	// which must run.
+	Proxied bool
+	bed     *cluster.Bed
+	uids    int // of hub-a; hub-b's follow
 }
 
 // Hub is one of the two, with what runs on it.

@@ -3,8 +3,10 @@ package pair
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"understudy.test/bed/kube"
 )
@@ -20,6 +22,9 @@ func (h *Hub) Status(ctx context.Context) (kube.Object, error) {
 	return o, json.Unmarshal(out, &o)
 }
 
+// AdminSocket is where operators' commands go.
+func (h *Hub) AdminSocket() string { return filepath.Join(h.RunDirectory(), "admin.sock") }
+
 // Armed says whether the hub could be promoted now: armed and its mirror complete, by its own word.
 func (h *Hub) Armed(ctx context.Context) bool {
 	o, err := h.Status(ctx)
@@ -29,4 +34,20 @@ func (h *Hub) Armed(ctx context.Context) bool {
 	armed, _ := o.Get("leadership", "armed").(bool)
 	complete, _ := o.Get("leadership", "complete").(bool)
 	return armed && complete
+}
+
+// Ctl runs understudyctl against the hub, as root or as another user, and returns what it printed
+// and its exit code.
+func (h *Hub) Ctl(ctx context.Context, uid int, words ...string) (string, int, error) {
+	command := exec.CommandContext(ctx, filepath.Join(h.pair.Root, "build/understudyctl"),
+		append([]string{"--socket", h.StatusSocket()}, words...)...)
+	if uid != 0 {
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	out, err := command.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		return "", 0, err
+	}
+	return string(out), command.ProcessState.ExitCode(), nil
 }

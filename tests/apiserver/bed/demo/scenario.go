@@ -1,0 +1,162 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+	"understudy.test/fence"
+)
+
+var (
+	paused = []step{
+		{"a paused Standby", (*story).pauseHolds},
+		{"strange Leases of the peer", (*story).strangeLeases},
+		{"the end of a pause", (*story).pauseEnds},
+	}
+	switched = []step{
+		{"who may command, and what is no command", (*story).commandHostile},
+		{"each check of a switchover", (*story).checkSwitchover},
+		{"a switchover that cannot be finished", (*story).switchoverFails},
+		{"a switchover called off", (*story).switchoverCalledOff},
+		{"a switchover under load", (*story).switchover},
+		{"a forced promotion back", (*story).forceBack},
+		{"history", (*story).history},
+	}
+	// scenarios are further stories on the same stage, each for a test.
+	scenarios = map[string][]step{
+		"pause":      slices.Concat(steps[:3], paused, []step{{"a takeover without the pause", (*story).takeOver}}),
+		"switchover": slices.Concat(steps[:3], switched),
+		"operator":   slices.Concat(steps[:3], paused, switched),
+	}
+)
+
+// ScenarioNames are the names, for people.
+func ScenarioNames() string {
+	return strings.Join(slices.Sorted(maps.Keys(scenarios)), ", ")
+}
+
+// RunScenario runs one of them. The pair is returned also with an error; the caller closes it.
+func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (*pair.Pair, error) {
+	told, known := scenarios[name]
+	if !known {
+		return nil, fmt.Errorf("no scenario %q, want one of %s", name, ScenarioNames())
+	}
+	p, err := pair.New(o.Root, o.Dir, o.Bed, o.Lease)
+	if err != nil {
+		return nil, err
+	}
+	s := &story{Options: o, timeline: &timeline{out: o.Out, begin: begin, check: o.Check, job: name},
+		pair: p, a: p.Hubs[0], b: p.Hubs[1]}
+	if s.worker, err = p.Work.Client(); err != nil {
+		return p, err
+	}
+	for _, h := range p.Hubs {
+		if p.Proxied = name != "switchover"; p.Proxied {
+			if err := h.Cluster.Start(cluster.Proxy); err != nil {
+				return p, err
+			}
+		}
+	}
+	for _, step := range told {
+		if err = step.run(s, ctx); err != nil {
+			err = fmt.Errorf("%s: %w", step.name, err)
+			break
+		}
+	}
+	s.endReconcilers()
+	return p, err
+}
+
+// ctl runs understudyctl as root and demands an exit code and a text in what it prints.
+func (s *story) ctl(ctx context.Context, h *pair.Hub, code int, text string, words ...string) (string, error) {
+	return s.ctlAs(ctx, h, 0, code, text, words...)
+}
+
+func (s *story) ctlAs(ctx context.Context, h *pair.Hub, uid, code int, text string, words ...string) (string, error) {
+	out, got, err := h.Ctl(ctx, uid, words...)
+	if err != nil {
+		return out, err
+	}
+	if got != code || !strings.Contains(out, text) {
+		return out, fmt.Errorf("%s: understudyctl %s: exit code %d, want %d; want %q in:\n%s",
+			h.Name, strings.Join(words, " "), got, code, text, out)
+	}
+	return out, nil
+}
+
+// leading is whether a hub's page is open, and for which term.
+func leading(h *pair.Hub) (uint64, bool) {
+	page, err := fence.Open(h.FencePage())
+	if err != nil {
+		return 0, false
+	}
+	defer page.Close()
+	return page.Term()
+}
+
+// atMostOne watches both pages until it is told to end, and returns how often both were open.
+func (s *story) atMostOne() (end func() int) {
+	stop, both := make(chan struct{}), 0
+	var group sync.WaitGroup
+	group.Go(func() {
+		var pages [2]*fence.Page
+		for i, h := range s.pair.Hubs {
+			pages[i], _ = fence.Open(h.FencePage())
+			defer pages[i].Close()
+		}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_, a := pages[0].Term()
+			_, b := pages[1].Term()
+			if a && b {
+				both++
+			}
+			time.Sleep(200 * time.Microsecond)
+		}
+	})
+	return func() int {
+		close(stop)
+		group.Wait()
+		return both
+	}
+}
+
+// state waits until a hub's status says that it is in a state.
+func (s *story) state(ctx context.Context, h *pair.Hub, want string) error {
+	var last string
+	_, err := until(ctx, patience, 20*time.Millisecond, func() bool {
+		o, err := h.Status(ctx)
+		last = o.Text("leadership", "state")
+		return err == nil && last == want
+	})
+	if err != nil {
+		return fmt.Errorf("%s is %q, not %q: %w", h.Name, last, want, err)
+	}
+	return nil
+}
+
+func role(h *pair.Hub, ctx context.Context) string {
+	o, err := h.Admin.Get(ctx, pair.HubRoles.Path("", "self"))
+	if err != nil {
+		return err.Error()
+	}
+	return o.Text("spec", "role")
+}
+
+func lease(ctx context.Context, h *pair.Hub) (kube.Object, error) {
+	return h.Admin.Get(ctx, leasePath)
+}
+
+var leasePath = kube.Leases.Path(pair.Namespace, "kubeslice-controller-ha")

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/demo"
+	"understudy.test/bed/pair"
+)
+
+// runScenario brings up clusters and a pair, runs one scenario, and takes all down unless it is to
+// be kept. Each fact is a line `ok - ...`.
+func runScenario(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	dir := dirFlag(flags)
+	keep := flags.Bool("keep", false, "leave everything up at the end")
+	flags.Parse(args)
+	if flags.NArg() != 1 {
+		return usageError("one scenario is wanted: " + demo.ScenarioNames())
+	}
+	begin := time.Now()
+	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: true, Lease: pair.FastLease}
+	owner := os.Getpid()
+	if *keep {
+		owner = 0
+	}
+	if err := cluster.Down(*dir, false); err != nil {
+		return err
+	}
+	bed, err := cluster.Up(ctx, cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
+		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}})
+	if err != nil {
+		return err
+	}
+	o.Bed, o.Dir = bed, filepath.Join(bed.Dir, "pair")
+	p, err := demo.RunScenario(ctx, o, flags.Arg(0), begin)
+	if *keep && p != nil {
+		lookAround(p, bed)
+	} else {
+		if p != nil {
+			p.Close()
+		}
+		if downErr := cluster.Down(*dir, true); err == nil {
+			err = downErr
+		}
+	}
+	if err != nil {
+		fmt.Printf("not ok - %s: %v; logs: %s/*.log\n", flags.Arg(0), err, o.Dir)
+		return fmt.Errorf("FAILED: %w; logs: %s/*.log and %s/*/*.log", err, o.Dir, bed.Dir)
+	}
+	fmt.Printf("scenario %s: passed in %.0f s\n", flags.Arg(0), time.Since(begin).Seconds())
+	return nil
+}
