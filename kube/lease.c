@@ -232,6 +232,36 @@ static int parse_time(const json_t *spec, const char *key, int64_t *us, struct e
 	return 0;
 }
 
+/* A value of another type than the API gives it is not the same as one that is absent: a holder
+ * that is a number is not nobody. */
+static int check_types(const json_t *annotations, const json_t *spec, struct err *err)
+{
+	static const char *const spec_texts[] = { "holderIdentity", "acquireTime", "renewTime" };
+	static const char *const spec_numbers[] = { "leaseDurationSeconds", "leaseTransitions" };
+	const json_t *value;
+	const char *key;
+
+	if ((annotations && !json_is_object(annotations) && !json_is_null(annotations)) ||
+	    (spec && !json_is_object(spec) && !json_is_null(spec)))
+		return err_set(err, "lease: annotations or spec is no object");
+	json_object_foreach((json_t *)annotations, key, value)
+	{
+		if (strncmp(key, PREFIX, strlen(PREFIX)) == 0 && !json_is_string(value))
+			return err_set(err, "lease: an annotation " PREFIX "... is no text");
+	}
+	for (size_t i = 0; i < sizeof(spec_texts) / sizeof(spec_texts[0]); i++) {
+		value = json_object_get(spec, spec_texts[i]);
+		if (value && !json_is_string(value) && !json_is_null(value))
+			return err_set(err, "lease: spec.%s is no text", spec_texts[i]);
+	}
+	for (size_t i = 0; i < sizeof(spec_numbers) / sizeof(spec_numbers[0]); i++) {
+		value = json_object_get(spec, spec_numbers[i]);
+		if (value && !json_is_integer(value) && !json_is_null(value))
+			return err_set(err, "lease: spec.%s is no whole number", spec_numbers[i]);
+	}
+	return 0;
+}
+
 int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *err)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
@@ -243,6 +273,8 @@ int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *e
 	*out = (struct kube_lease){ 0 };
 	if (!json_is_object(metadata))
 		return err_set(err, "lease: no metadata");
+	if (check_types(annotations, spec, err))
+		return -1;
 	if (copy_text(out->uid, sizeof(out->uid), metadata, "uid", err) ||
 	    copy_text(out->resource_version, sizeof(out->resource_version), metadata,
 		"resourceVersion", err) ||
