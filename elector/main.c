@@ -27,6 +27,7 @@ static struct machine_options options_of(const struct us_config *config, uint64_
 		.padding_ns = config->padding_ms * BASE_NS_PER_MS,
 		.request_ns = config_request_deadline_ms(config) * BASE_NS_PER_MS,
 		.max_lag_ns = config->max_lag_ms * BASE_NS_PER_MS,
+		.block_ns = config->block_window_ms * BASE_NS_PER_MS,
 		.armed_max_age_ns = (int64_t)config->armed_max_age_ms * BASE_NS_PER_MS,
 		.stop_grace_ns = config->stop_grace_ms * BASE_NS_PER_MS };
 }

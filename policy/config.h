@@ -85,6 +85,7 @@ struct us_config {
 	uint32_t witness;                  /* 1: ask the workers (C3) */
 	uint32_t max_lag_ms;               /* C5 */
 	uint64_t armed_max_age_ms;         /* H2 */
+	uint32_t block_window_ms;          /* B16; 0: none */
 
 	uint32_t mirror_set;    /* enum config_mirror */
 	uint32_t mirror_window; /* concurrent writes of the mirror */

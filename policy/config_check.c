@@ -239,6 +239,8 @@ static int check_choices(const struct us_config *config, struct err *err)
 	    config->armed_max_age_ms == 0 || config->armed_max_age_ms > MAX_AGE_MS)
 		FAIL(err, "promotion: max-lag or armed-max-age (expected above 0, at most a day "
 			  "and a year)");
+	if (config->block_window_ms > MAX_LAG_MS)
+		FAIL(err, "promotion: block-window (expected at most a day)");
 	if (config->mirror_set > CONFIG_MIRROR_NONE)
 		FAIL(err, "mirror: set %u is no set", config->mirror_set);
 	if (config->mirror_window == 0 || config->mirror_window > MAX_WINDOW)

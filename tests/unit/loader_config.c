@@ -112,6 +112,7 @@ static void the_example_gives_each_field(void **state)
 	assert_int_equal(config.witness, 0);
 	assert_int_equal(config.max_lag_ms, 90000);
 	assert_int_equal(config.armed_max_age_ms, 43200000);
+	assert_int_equal(config.block_window_ms, 300000); /* the default */
 	assert_int_equal(config.recovery, CONFIG_RESUME);
 	assert_int_equal(config.mirror_set, CONFIG_MIRROR_NONE);
 	assert_int_equal(config.mirror_window, 4);

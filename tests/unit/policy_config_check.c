@@ -202,6 +202,7 @@ static void test_frame(void **state)
 	REFUSES("promotion", config.recovery = 2);
 	REFUSES("promotion", config.witness = 2);
 	REFUSES("max-lag", config.max_lag_ms = 0);
+	REFUSES("block-window", config.block_window_ms = 86400001);
 	REFUSES("armed-max-age", config.armed_max_age_ms = 0);
 	REFUSES("armed-max-age", config.armed_max_age_ms = UINT64_MAX);
 	REFUSES("mirror: set", config.mirror_set = 2);

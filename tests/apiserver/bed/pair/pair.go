@@ -51,11 +51,20 @@ type Pair struct {
 	Hubs  [2]*Hub
 	Work  *cluster.Cluster
 	Lease Lease
+	// Block is promotion.block-window, "" for none: tests take the lead back and forth.
+	Block string
 	// Proxied makes both hubs look at each other through the fault proxies of the peer's cluster,
 	// which must run.
 	Proxied bool
 	bed     *cluster.Bed
 	uids    int // of hub-a; hub-b's follow
+}
+
+func (p *Pair) block() string {
+	if p.Block == "" {
+		return "0s"
+	}
+	return p.Block
 }
 
 // Hub is one of the two, with what runs on it.
