@@ -1,7 +1,7 @@
 /*
- * How long ago a hub renewed its Lease, as this worker saw it (C3). What a watch saw change is known
- * by this machine's clock alone; only what was found that way, and not seen change, leans on the
- * clocks of the hub. Pure: boot time in ns, wall time in us.
+ * How long ago a hub renewed its Lease, as this worker saw it (C3). What a watch saw change is
+ * known by this machine's clock alone; only what was found that way, and not seen change, leans on
+ * the clocks of the hub. Pure: boot time in ns, wall time in us.
  */
 #ifndef FOLLOWER_ATTEST_H
 #define FOLLOWER_ATTEST_H

@@ -1,7 +1,7 @@
 /*
- * A hub asks: do you see that other hub renew its Lease? (C3) Each question is answered by a read that
- * begins after it, on a connection of its own, and within 2 s, because an answer that is late is
- * none. It must not answer from what is remembered, and whether a promotion is right is not its
+ * A hub asks: do you see that other hub renew its Lease? (C3) Each question is answered by a read
+ * that begins after it, on a connection of its own, and within 2 s, because an answer that is late
+ * is none. It must not answer from what is remembered, and whether a promotion is right is not its
  * business.
  */
 #include <inttypes.h>
@@ -26,17 +26,17 @@ static void on_written(void *arg, const struct kube_answer *answer)
 }
 
 /* lease NULL: it was not read. */
-static void answer(struct challenge *challenge, const char *result, const struct kube_lease *lease,
-    int64_t age_ms)
+static void answer(
+    struct challenge *challenge, const char *result, const struct kube_lease *lease, int64_t age_ms)
 {
 	struct follower *follower = challenge->follower;
 	struct buf path = buf_make(1024), body = buf_make(4096);
-	struct kube_ask ask = { .target = CREDENTIAL_FOLLOWER,
-		.verb = KUBE_PATCH_MERGE,
-		.deadline_ms = CHALLENGE_MS };
+	struct kube_ask ask = {
+		.target = CREDENTIAL_FOLLOWER, .verb = KUBE_PATCH_MERGE, .deadline_ms = CHALLENGE_MS
+	};
 
-	kube_url_path(&path, "ha.kubeslice.io", "v1alpha1", "hubprobes", NULL, challenge->asking,
-	    "status");
+	kube_url_path(
+	    &path, "ha.kubeslice.io", "v1alpha1", "hubprobes", NULL, challenge->asking, "status");
 	buf_puts(&body, "{\"status\":{\"nonce\":");
 	buf_json_string(&body, str_of(challenge->nonce));
 	buf_printf(&body, ",\"result\":\"%s\",\"holder\":", result);
@@ -80,8 +80,8 @@ static void on_read(void *arg, const struct kube_answer *read)
 		answer(challenge, result_of(read->class), NULL, -1);
 	else
 		answer(challenge, "read", &lease,
-		    attest_age_ms(&hub->attest, lease.renew_us, read->date_us,
-			base_clock_boot_ns()));
+		    attest_age_ms(
+			&hub->attest, lease.renew_us, read->date_us, base_clock_boot_ns()));
 	json_decref(object);
 }
 
@@ -149,8 +149,8 @@ static void on_synced(void *arg, const char *resource_version)
 static void on_error(void *arg, const struct kube_answer *error)
 {
 	(void)arg;
-	log_info("HubProbes cannot be watched: %s %s", kube_class_name(error->class),
-	    error->message);
+	log_info(
+	    "HubProbes cannot be watched: %s %s", kube_class_name(error->class), error->message);
 }
 
 static const struct kube_watch_ops ops = {

@@ -1,6 +1,6 @@
 /*
- * metav1.Condition values: lastTransitionTime moves with the status and with nothing else, so that a
- * person can read from it since when a worker is where it is (6.6). Pure but for json values.
+ * metav1.Condition values: lastTransitionTime moves with the status and with nothing else, so that
+ * a person can read from it since when a worker is where it is (6.6). Pure but for json values.
  */
 #ifndef FOLLOWER_CONDITIONS_H
 #define FOLLOWER_CONDITIONS_H
@@ -28,7 +28,7 @@ json_t *condition_value(const struct condition *condition, const char *type);
  * as they are; *changed when status, reason or message differ from what stood there. The time of
  * what stands there is kept while its status is the same, whoever wrote it.
  */
-json_t *condition_merge(const json_t *list, const struct condition *condition, const char *type,
-    bool *changed);
+json_t *condition_merge(
+    const json_t *list, const struct condition *condition, const char *type, bool *changed);
 
 #endif

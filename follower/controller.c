@@ -1,6 +1,6 @@
 /*
- * ClusterController/active on the own cluster: what a hub pushed, and as its status what this worker
- * made of it. The status is for people and for rehearsals; nobody's decision hangs on it.
+ * ClusterController/active on the own cluster: what a hub pushed, and as its status what this
+ * worker made of it. The status is for people and for rehearsals; nobody's decision hangs on it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ static void see(struct follower *follower, const json_t *object)
 {
 	struct rule_push before = follower->push;
 
-	follower->push = object ? read_push(follower, object) : (struct rule_push){ .hub = RULE_NOWHERE };
+	follower->push =
+	    object ? read_push(follower, object) : (struct rule_push){ .hub = RULE_NOWHERE };
 	/* One that was made anew has no status of ours. */
 	if (!object || !follower->has_object) {
 		free(follower->status);
@@ -123,8 +124,8 @@ static void judge_connection(struct follower *follower, int64_t now_us)
 		condition_set(connected, CONDITION_UNKNOWN, "EndpointNotConfigured",
 		    "this worker knows one hub and follows nobody", now_us);
 	else if (!hub)
-		condition_set(connected, CONDITION_UNKNOWN, "Reconnecting",
-		    "no hub is followed yet", now_us);
+		condition_set(
+		    connected, CONDITION_UNKNOWN, "Reconnecting", "no hub is followed yet", now_us);
 	else if (hub->look.reach == RULE_READ && follower->reconnected)
 		condition_set(connected, CONDITION_TRUE, "ReconnectedAfterFailover",
 		    "this worker moved to the hub that leads now", now_us);

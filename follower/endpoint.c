@@ -76,7 +76,8 @@ bool endpoint_normalise(const char *text, char out[ENDPOINT_BYTES])
 	for (size_t i = 0; i < n; i++)
 		if (text[i] <= 0x20 || text[i] == 0x7f)
 			return false;
-	written = snprintf(out, ENDPOINT_BYTES, SCHEME "%s:%u%.*s", host, (unsigned)port, (int)n, text);
+	written =
+	    snprintf(out, ENDPOINT_BYTES, SCHEME "%s:%u%.*s", host, (unsigned)port, (int)n, text);
 	return written > 0 && written < ENDPOINT_BYTES;
 }
 
@@ -84,5 +85,6 @@ bool endpoint_equal(const char *a, const char *b)
 {
 	char one[ENDPOINT_BYTES], other[ENDPOINT_BYTES];
 
-	return endpoint_normalise(a, one) && endpoint_normalise(b, other) && strcmp(one, other) == 0;
+	return endpoint_normalise(a, one) && endpoint_normalise(b, other) &&
+	       strcmp(one, other) == 0;
 }

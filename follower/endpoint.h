@@ -9,7 +9,8 @@
 
 #define ENDPOINT_BYTES 600
 
-/* https://HOST:PORT[/PATH] with a lower-case host without a dot at its end, the port written out, no
+/* https://HOST:PORT[/PATH] with a lower-case host without a dot at its end, the port written out,
+ * no
  * '/' at the end. False: no such endpoint (another scheme, user info, query, fragment, a bare IPv6
  * address, a port that is none). */
 bool endpoint_normalise(const char *text, char out[ENDPOINT_BYTES]);

@@ -1,7 +1,7 @@
 /*
  * Carries a decision out. Order: jitter, proof of the target, the term on the disk, the swap, the
- * command (H19). Each step that fails leaves the worker where it is (W19), and the next look decides
- * anew. Nothing here touches a tunnel or a gateway: traffic goes on (W26).
+ * command (H19). Each step that fails leaves the worker where it is (W19), and the next look
+ * decides anew. Nothing here touches a tunnel or a gateway: traffic goes on (W26).
  */
 #include <inttypes.h>
 
@@ -139,8 +139,8 @@ static void begin(struct follower *follower, const struct rule_choice *choice)
 	follower->wanted = *choice;
 	if (follower->rule.established)
 		delay_ns = (int64_t)(base_random_u64() % (uint64_t)JITTER_NS);
-	loop_timer_set(role_loop(follower->process), &follower->move_timer,
-	    base_clock_boot_ns() + delay_ns);
+	loop_timer_set(
+	    role_loop(follower->process), &follower->move_timer, base_clock_boot_ns() + delay_ns);
 }
 
 void follow_decided(struct follower *follower, const struct rule_decision *decision)

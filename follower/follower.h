@@ -1,7 +1,8 @@
 /*
  * The follower: on a worker cluster, decides which hub the worker follows, hands that hub over to
- * the worker's own software, and says what it sees to whoever asks. It holds the worker's identity on
- * its own cluster and its KubeSlice tokens for the hubs. It must not lead anybody: it follows claims.
+ * the worker's own software, and says what it sees to whoever asks. It holds the worker's identity
+ * on its own cluster and its KubeSlice tokens for the hubs. It must not lead anybody: it follows
+ * claims.
  *
  *   rule        which hub, pure            attest      how old a renewal is, pure
  *   endpoint    spelling, pure             conditions  metav1.Condition, pure
@@ -102,7 +103,7 @@ struct follower {
 	int handed; /* whose files lie there; RULE_NOWHERE */
 	uint64_t handed_term, handed_token;
 	uint64_t kept_term; /* on the disk */
-	bool reconnected; /* to be told once (W25) */
+	bool reconnected;   /* to be told once (W25) */
 	/* The own cluster (controller.c). */
 	struct kube_watch *controller, *probes;
 	bool listed, has_object;
@@ -128,8 +129,8 @@ void hub_cluster_path(const struct hub *hub, struct buf *path, const char *subre
 void hub_lease_path(const struct hub *hub, struct buf *path, const char *name);
 
 /* --- hubs.c --- */
-/* What the loader brought for a hub: CA, and a token if the configuration names a file. NULL, or why
- * it cannot be used. */
+/* What the loader brought for a hub: CA, and a token if the configuration names a file. NULL, or
+ * why it cannot be used. */
 const char *hubs_loaded(struct hub *hub, const struct msg_credential *m);
 /* Looks for tokens that hubs delivered, again and again. */
 void hubs_look(void *arg, int64_t now_ns);

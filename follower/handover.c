@@ -119,8 +119,8 @@ static bool write_all(int fd, struct str bytes)
 /* Written and synced. */
 static bool write_file(int directory, const char *path, struct str bytes)
 {
-	int fd = openat(directory, path,
-	    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+	int fd = openat(
+	    directory, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
 	bool done;
 	int error;
 
@@ -212,8 +212,8 @@ static int make_generation(int directory, uint64_t *generation, char name[NAME_B
 	return -1;
 }
 
-int handover_swap(int directory, uint64_t *generation, const struct handover_content *content,
-    struct err *err)
+int handover_swap(
+    int directory, uint64_t *generation, const struct handover_content *content, struct err *err)
 {
 	uint64_t next = *generation;
 	char name[NAME_BYTES];

@@ -1,9 +1,9 @@
 /*
- * What the worker's own software reads: five files of one hub, replaced as a whole by the swap of one
- * symbolic link, so that no reader ever sees the endpoint of one hub beside the token of the other
- * (W10, M11). Beside them the highest term that was ever followed (H19). The layout is that of a
- * mounted Secret: NAME -> ..data/NAME, ..data -> ..GENERATION.
- * All paths are relative to one directory descriptor; Landlock allows nothing else (F36).
+ * What the worker's own software reads: five files of one hub, replaced as a whole by the swap of
+ * one symbolic link, so that no reader ever sees the endpoint of one hub beside the token of the
+ * other (W10, M11). Beside them the highest term that was ever followed (H19). The layout is that
+ * of a mounted Secret: NAME -> ..data/NAME, ..data -> ..GENERATION. All paths are relative to one
+ * directory descriptor; Landlock allows nothing else (F36).
  */
 #ifndef FOLLOWER_HANDOVER_H
 #define FOLLOWER_HANDOVER_H
@@ -33,7 +33,7 @@ int handover_read(int directory, struct handover_found *found, struct err *err);
 int handover_keep_term(int directory, uint64_t max_term, struct err *err);
 /* Writes the next generation and swaps. *generation: the last one, raised on success. On failure
  * what was handed over before stays. */
-int handover_swap(int directory, uint64_t *generation, const struct handover_content *content,
-    struct err *err);
+int handover_swap(
+    int directory, uint64_t *generation, const struct handover_content *content, struct err *err);
 
 #endif

@@ -96,8 +96,7 @@ static enum token_state state_of(const struct kube_answer *answer)
 	switch (answer->class) {
 	case KUBE_UNAUTHORIZED: return TOKEN_REFUSED;
 	case KUBE_FORBIDDEN: return TOKEN_POWERLESS;
-	case KUBE_BLIND:
-		return answer->why == PEER_WHY_X509 ? TOKEN_MISTRUSTED : TOKEN_UNREACHABLE;
+	case KUBE_BLIND: return answer->why == PEER_WHY_X509 ? TOKEN_MISTRUSTED : TOKEN_UNREACHABLE;
 	default: return TOKEN_UNREACHABLE;
 	}
 }
@@ -242,8 +241,8 @@ static void on_secret(void *arg, const struct kube_answer *answer)
 	if (object) {
 		read_secret(hub, object);
 	} else if (!hub->has_client) {
-		(void)snprintf(detail, sizeof(detail), "Secret understudy-hub-%.60s: %s",
-		    hub->name, kube_class_name(answer->class));
+		(void)snprintf(detail, sizeof(detail), "Secret understudy-hub-%.60s: %s", hub->name,
+		    kube_class_name(answer->class));
 		set_state(hub, TOKEN_ABSENT, detail);
 	}
 	json_decref(object);
@@ -253,9 +252,9 @@ static void look(struct hub *hub)
 {
 	struct follower *follower = hub->follower;
 	struct buf path = buf_make(1024);
-	struct kube_ask ask = { .target = CREDENTIAL_FOLLOWER,
-		.verb = KUBE_GET,
-		.deadline_ms = OTHER_REQUEST_MS };
+	struct kube_ask ask = {
+		.target = CREDENTIAL_FOLLOWER, .verb = KUBE_GET, .deadline_ms = OTHER_REQUEST_MS
+	};
 	char name[300];
 
 	(void)snprintf(name, sizeof(name), "understudy-hub-%s", hub->name);
@@ -289,8 +288,8 @@ void hubs_look(void *arg, int64_t now_ns)
 	if (!needed)
 		return;
 	delay_ns += (int64_t)(base_random_u64() % (uint64_t)(delay_ns / 8));
-	loop_timer_set(role_loop(follower->process), &follower->secret_timer,
-	    base_clock_boot_ns() + delay_ns);
+	loop_timer_set(
+	    role_loop(follower->process), &follower->secret_timer, base_clock_boot_ns() + delay_ns);
 }
 
 void hubs_close(struct hub *hub)

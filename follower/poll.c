@@ -160,8 +160,8 @@ static void poll_later(struct follower *follower, const struct rule_decision *de
 		delay_ns = SOON_NS;
 	/* Spread, so that hundreds of workers do not look in one moment. */
 	delay_ns += (int64_t)(base_random_u64() % (uint64_t)(delay_ns / 8));
-	loop_timer_set(role_loop(follower->process), &follower->poll_timer,
-	    base_clock_boot_ns() + delay_ns);
+	loop_timer_set(
+	    role_loop(follower->process), &follower->poll_timer, base_clock_boot_ns() + delay_ns);
 }
 
 static void decide(struct follower *follower)
@@ -214,7 +214,8 @@ static void look(struct hub *hub)
 	if (!hub->has_client)
 		return;
 	hub_cluster_path(hub, &path, NULL);
-	hub->cluster_id = hub_ask(hub, KUBE_GET, path.data, STR_LIT(""), timeout_ms, false, on_cluster);
+	hub->cluster_id =
+	    hub_ask(hub, KUBE_GET, path.data, STR_LIT(""), timeout_ms, false, on_cluster);
 	if (follower->hub_count == 2) {
 		buf_clear(&path);
 		hub_lease_path(hub, &path, KUBE_LEASE_NAME);

@@ -11,7 +11,7 @@
 uint64_t renewal_term(const struct hub *hub, const struct kube_lease *lease)
 {
 	return lease->phase == PHASE_LEADING && strcmp(lease->holder, hub->name) == 0 ? lease->term
-										    : 0;
+										      : 0;
 }
 
 static void on_object(void *arg, enum kube_watch_event event, const json_t *object)

@@ -153,8 +153,8 @@ static void decide_by_claim(
 	else
 		decision->notes |= RULE_NOTE_DISAGREE;
 	decision->choice.hub = newest->hub;
-	(void)snprintf(decision->choice.identity, sizeof(decision->choice.identity), "%s",
-	    newest->identity);
+	(void)snprintf(
+	    decision->choice.identity, sizeof(decision->choice.identity), "%s", newest->identity);
 	decision->verdict = confirm(rule, &decision->choice, rule->confirmations);
 }
 

@@ -1,9 +1,9 @@
 /*
  * Which hub a worker follows: upstream's rule to the letter (W1-W28), and before it terms, which no
- * clock of a hub can confuse (H19). Pure: no I/O, no clock, no allocation. A hub is its place in the
- * configuration's list; what names none of them is RULE_NOWHERE.
- * Nothing here moves a worker: a verdict RULE_SWITCH is carried out by the caller once the target
- * has proven itself, and told back by rule_followed.
+ * clock of a hub can confuse (H19). Pure: no I/O, no clock, no allocation. A hub is its place in
+ * the configuration's list; what names none of them is RULE_NOWHERE. Nothing here moves a worker: a
+ * verdict RULE_SWITCH is carried out by the caller once the target has proven itself, and told back
+ * by rule_followed.
  */
 #ifndef FOLLOWER_RULE_H
 #define FOLLOWER_RULE_H
@@ -71,11 +71,11 @@ enum rule_verdict {
 
 /* What is worth a line, once per episode. */
 enum rule_note {
-	RULE_NOTE_FOREIGN = 1,       /* W3: an endpoint that is not in the list */
-	RULE_NOTE_DISAGREE = 2,      /* W4: the hubs name different controllers */
-	RULE_NOTE_SUPERSEDED = 4,    /* a term below the highest known one */
-	RULE_NOTE_TWICE = 8,         /* H19: one term, two hubs */
-	RULE_NOTE_IMPLAUSIBLE = 16,  /* C7 */
+	RULE_NOTE_FOREIGN = 1,      /* W3: an endpoint that is not in the list */
+	RULE_NOTE_DISAGREE = 2,     /* W4: the hubs name different controllers */
+	RULE_NOTE_SUPERSEDED = 4,   /* a term below the highest known one */
+	RULE_NOTE_TWICE = 8,        /* H19: one term, two hubs */
+	RULE_NOTE_IMPLAUSIBLE = 16, /* C7 */
 };
 
 struct rule_decision {
@@ -84,7 +84,8 @@ struct rule_decision {
 	unsigned notes;
 };
 
-/* hub: followed before a restart, or RULE_NOWHERE; term: its term, max_term the highest persisted. */
+/* hub: followed before a restart, or RULE_NOWHERE; term: its term, max_term the highest persisted.
+ */
 void rule_init(struct rule *rule, unsigned hub_count, unsigned confirmations, int hub,
     uint64_t term, uint64_t max_term);
 /* After each completed look at all hubs. Counts confirmations; raises current.term and max_term
@@ -92,7 +93,8 @@ void rule_init(struct rule *rule, unsigned hub_count, unsigned confirmations, in
 struct rule_decision rule_decide(struct rule *rule, const struct rule_input *input);
 /* The choice was carried out. */
 void rule_followed(struct rule *rule, const struct rule_choice *choice);
-/* At the start no hub made a claim: the first of the list it is, without being established (W18). */
+/* At the start no hub made a claim: the first of the list it is, without being established (W18).
+ */
 void rule_fall_back(struct rule *rule);
 
 #endif

@@ -134,7 +134,7 @@ static bool check_follower_hubs(struct reader *r)
 {
 	const struct us_config *config = r->config;
 	const struct yaml_value *hub = at(r, "hubs", NULL)->first;
-	struct value_server servers[CONFIG_MAX_HUBS];
+	struct value_server servers[CONFIG_MAX_HUBS] = { 0 };
 
 	for (; hub; hub = hub->next) {
 		const struct config_hub *row = &config->hubs[hub->index];
@@ -144,8 +144,8 @@ static bool check_follower_hubs(struct reader *r)
 			    "the certificates that sign the endpoint's (mode follower)",
 			    "is missing");
 		if (value_server(config_text_at(config, row->endpoint), &servers[hub->index]))
-			return config_complain(r, hub, "endpoint", "https://HOST[:PORT]",
-			    "is no endpoint");
+			return config_complain(
+			    r, hub, "endpoint", "https://HOST[:PORT]", "is no endpoint");
 	}
 	if (config->hub_count == 2 && servers[0].port == servers[1].port &&
 	    strcasecmp(servers[0].host, servers[1].host) == 0)
@@ -167,8 +167,8 @@ static bool check_follower(struct reader *r)
 				return config_complain(r, at(r, "credentials", ours[i]), NULL,
 				    "no such key", "is for mode follower");
 		if (yaml_value_at(r->root, "follower"))
-			return config_complain(
-			    r, at(r, "follower", NULL), NULL, "no such key", "is for mode follower");
+			return config_complain(r, at(r, "follower", NULL), NULL, "no such key",
+			    "is for mode follower");
 		return true;
 	}
 	if (!check_follower_hubs(r))
@@ -199,6 +199,6 @@ static bool check_follower(struct reader *r)
 
 bool config_check_cross(struct reader *r)
 {
-	return check_mode(r) && check_hubs(r) && check_follower(r) && check_lease(r) && check_workload(r) &&
-	       check_credentials(r) && check_workers(r);
+	return check_mode(r) && check_hubs(r) && check_follower(r) && check_lease(r) &&
+	       check_workload(r) && check_credentials(r) && check_workers(r);
 }

@@ -37,8 +37,9 @@ enum config_mirror { CONFIG_MIRROR_KUBESLICE, CONFIG_MIRROR_NONE };
 /* Offset of a terminated string in the pool; 0 is the empty string (pool[0] == 0). */
 typedef uint32_t config_text;
 
-/* Where one identity comes from: a kubeconfig, or its parts. Unset parts are 0. A follower's hub has
- * its server and CA from the list of hubs; without a token file its token comes from a Secret. */
+/* Where one identity comes from: a kubeconfig, or its parts. Unset parts are 0. A follower's hub
+ * has its server and CA from the list of hubs; without a token file its token comes from a Secret.
+ */
 struct config_credential {
 	config_text kubeconfig;
 	config_text server, ca_file, token_file, certificate_file, key_file;

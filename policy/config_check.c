@@ -103,8 +103,8 @@ static int check_path(
 	return 0;
 }
 
-/* One way to say who: a kubeconfig, or its parts (F7). A follower's hub may have no token here: then
- * the hub delivers it into a Secret (H12). */
+/* One way to say who: a kubeconfig, or its parts (F7). A follower's hub may have no token here:
+ * then the hub delivers it into a Secret (H12). */
 static int check_credential(const struct us_config *config, const struct config_credential *c,
     bool is_hub, const char *what, struct err *err)
 {
@@ -315,8 +315,7 @@ static int check_follower(const struct us_config *config, struct err *err)
 		return -1;
 	if (!is_label(config->pool + follower->project_namespace, false) ||
 	    !is_label(config->pool + follower->worker_namespace, false))
-		FAIL(err,
-		    "follower: project-namespace or worker-namespace (expected a DNS label)");
+		FAIL(err, "follower: project-namespace or worker-namespace (expected a DNS label)");
 	if (follower->directory == 0)
 		FAIL(err, "follower: handover-directory (expected an absolute path)");
 	if (follower->interval_ms == 0 || follower->interval_ms > MAX_DURATION_MS ||

@@ -1,7 +1,8 @@
 /*
  * The runner: runs the workload while this hub leads and ends its whole uid before the leadership
  * does, also when every other process of understudy is dead or stopped (F5, H18). On a worker it
- * runs the command for the hub that is followed, anew for another one. main() is the story; started by understudyd only: {"runner"}, 3 control, 4 configuration, 5 fence page.
+ * runs the command for the hub that is followed, anew for another one. main() is the story; started
+ * by understudyd only: {"runner"}, 3 control, 4 configuration, 5 fence page.
  */
 #include <errno.h>
 #include <poll.h>

@@ -40,8 +40,8 @@ static const json_t *member(const json_t *list, size_t i, const char *type)
 
 static void others_stay(void **state)
 {
-	json_t *list = kube_json_parse(STR_LIT("[{\"type\":\"Ready\",\"status\":\"True\",\"x\":1}]"),
-	    NULL);
+	json_t *list =
+	    kube_json_parse(STR_LIT("[{\"type\":\"Ready\",\"status\":\"True\",\"x\":1}]"), NULL);
 	struct condition condition = { 0 };
 	bool changed;
 	json_t *once, *twice, *back;

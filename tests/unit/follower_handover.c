@@ -1,7 +1,8 @@
 /*
  * Goal: a reader sees one hub's five files or the other's, never a mixture (W10, M11); the highest
- * term outlives everything and is never taken for none (H19, I3); what a crash left is cleared away.
- * Method: a directory under /dev/shm; a reader that goes on reading while generations are swapped.
+ * term outlives everything and is never taken for none (H19, I3); what a crash left is cleared
+ * away. Method: a directory under /dev/shm; a reader that goes on reading while generations are
+ * swapped.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -66,7 +67,9 @@ static void expect(const char *path, const char *content)
 static uint64_t swap(uint64_t generation, const char *hub, uint64_t term)
 {
 	char endpoint[64], token[64];
-	struct handover_content content = { .ca = str_of(hub), .namespace = STR_LIT("p"), .term = term };
+	struct handover_content content = {
+		.ca = str_of(hub), .namespace = STR_LIT("p"), .term = term
+	};
 	struct err err = { "" };
 
 	(void)snprintf(endpoint, sizeof(endpoint), "https://%s", hub);

@@ -1,7 +1,7 @@
 /*
  * Goal: which hub a worker follows: upstream's rule, one test per W-number that is a decision, and
- * terms before it (H19, C7, C11). Method: looks made by hand, one rule_decide per look; the caller's
- * part (proof, swap) is played by take().
+ * terms before it (H19, C7, C11). Method: looks made by hand, one rule_decide per look; the
+ * caller's part (proof, swap) is played by take().
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -412,7 +412,8 @@ static void a_term_rises_with_its_hub(void **state)
 
 static void an_absurd_term_is_ignored_C7(void **state)
 {
-	const uint64_t absurd[] = { (1ULL << 20) + 3, RULE_TERM_MAX, RULE_TERM_MAX + 1, UINT64_MAX };
+	const uint64_t absurd[] = { (1ULL << 20) + 3, RULE_TERM_MAX, RULE_TERM_MAX + 1,
+		UINT64_MAX };
 	struct rule_decision decision;
 
 	(void)state;

@@ -76,7 +76,8 @@ static void the_example_gives_each_field(void **state)
 	assert_int_equal(config.follower.timeout_ms, 2000);
 	assert_int_equal(config.follower.confirmations, 4);
 	/* H19: a hub is reached as the list says; its token may come from elsewhere (H12). */
-	assert_string_equal(text_at(config.credentials[CREDENTIAL_HUB_A].token_file), "/etc/u/a.token");
+	assert_string_equal(
+	    text_at(config.credentials[CREDENTIAL_HUB_A].token_file), "/etc/u/a.token");
 	assert_int_equal(config.credentials[CREDENTIAL_HUB_A].server, config.hubs[0].endpoint);
 	assert_int_equal(config.credentials[CREDENTIAL_HUB_B].ca_file, config.hubs[1].ca_file);
 	assert_int_equal(config.credentials[CREDENTIAL_HUB_B].token_file, 0);

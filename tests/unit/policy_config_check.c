@@ -141,9 +141,9 @@ static void become_follower(void)
 	memset(config.credentials, 0, sizeof(config.credentials));
 	config.credentials[CREDENTIAL_FOLLOWER] = by_kubeconfig();
 	for (unsigned i = 0; i < 2; i++)
-		config.credentials[CREDENTIAL_HUB_A + i] = (struct config_credential){
-			.server = config.hubs[i].endpoint, .ca_file = config.hubs[i].ca_file
-		};
+		config.credentials[CREDENTIAL_HUB_A + i] =
+		    (struct config_credential){ .server = config.hubs[i].endpoint,
+			    .ca_file = config.hubs[i].ca_file };
 	config.credentials[CREDENTIAL_HUB_A].token_file = put("/etc/understudy/hub-a.token");
 	config.follower = (struct config_follower){ .project_namespace = put("kubeslice-cisco"),
 		.worker_namespace = put("kubeslice-system"),
@@ -162,8 +162,8 @@ static void test_follower(void **state)
 		config.credentials[CREDENTIAL_HUB_B] = (struct config_credential){ 0 });
 	ACCEPTS(become_follower(); config.stop_grace_ms = UINT32_MAX); /* no validity to keep */
 	REFUSES("hub-b (expected one for each hub", become_follower(); config.hub_count = 1);
-	REFUSES("hub-a (expected one for each hub",
-	    config.credentials[CREDENTIAL_HUB_A] = by_token());
+	REFUSES(
+	    "hub-a (expected one for each hub", config.credentials[CREDENTIAL_HUB_A] = by_token());
 	REFUSES("does not belong to hubs[1]", become_follower();
 		config.credentials[CREDENTIAL_HUB_B].server = put("https://elsewhere"));
 	REFUSES("does not belong to hubs[0]", become_follower();
@@ -176,8 +176,8 @@ static void test_follower(void **state)
 	REFUSES("worker-namespace", become_follower();
 		config.follower.worker_namespace = put("../x"));
 	REFUSES("handover-directory", become_follower(); config.follower.directory = 0);
-	REFUSES(
-	    "handover-directory", become_follower(); config.follower.directory = put("/run/../x"));
+	REFUSES("handover-directory", become_follower();
+		config.follower.directory = put("/run/../x"));
 	REFUSES("outside of the string pool", become_follower();
 		config.follower.directory = CONFIG_POOL_BYTES);
 	REFUSES("interval", become_follower(); config.follower.interval_ms = 0);

@@ -151,8 +151,9 @@ static void a_workers_command_gets_its_hub_W10(void **state)
 	config.self_name = put("worker-1");
 	config.follower.project_namespace = put("kubeslice-cisco");
 	config.follower.directory = put("/run/hub");
-	set_script("echo \"[$HUB_HOST_ENDPOINT $HUB_TOKEN_FILE $HUB_CA_FILE "
-		   "$HUB_PROJECT_NAMESPACE $CLUSTER_NAME]\"; echo \"[$UNDERSTUDY_TERM]\"; echo done");
+	set_script(
+	    "echo \"[$HUB_HOST_ENDPOINT $HUB_TOKEN_FILE $HUB_CA_FILE "
+	    "$HUB_PROJECT_NAMESPACE $CLUSTER_NAME]\"; echo \"[$UNDERSTUDY_TERM]\"; echo done");
 	assert_true(command_start(&runner, 2));
 	await("workload: done");
 	assert_non_null(strstr(log_text,
