@@ -51,6 +51,7 @@ static void repointer_close(struct repointer *repointer)
 		deliver_forget(member);
 		loop_timer_cancel(role_loop(repointer->process), &member->timer);
 		loop_timer_cancel(role_loop(repointer->process), &member->challenge.timer);
+		loop_timer_cancel(role_loop(repointer->process), &member->rehearsal.timer);
 		if (member->watch)
 			kube_watch_stop(member->watch);
 		free(member->bundle);

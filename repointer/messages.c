@@ -74,6 +74,7 @@ static void on_credential(void *ctx, const struct msg_credential *m)
 	CHECK(member);
 	if (kube_client_take(repointer->client, m))
 		watch_start(member);
+	rehearse_soon(member);
 }
 
 static void on_link(void *ctx, struct link *link)

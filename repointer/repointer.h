@@ -10,6 +10,7 @@
  *   question  which workers answer now (C6, C7)
  *   witness   do the workers see a hub renew (C3)
  *   deliver   the hub's token into a Secret on the worker (H12)
+ *   rehearse  dry runs of a Standby (H20)
  *   messages  what it is told
  */
 #ifndef REPOINTER_REPOINTER_H
@@ -48,6 +49,14 @@ struct challenge {
 	char text[20]; /* the nonce as the object has it */
 };
 
+/* The dry run that is under way. */
+struct rehearsal {
+	struct loop_timer timer;
+	uint64_t id;
+	enum worker_rehearsal_step step;
+	char missing[64]; /* what the worker's API server let pass */
+};
+
 /* A worker of this shard. */
 struct member {
 	struct repointer *repointer;
@@ -66,6 +75,8 @@ struct member {
 	struct loop_timer timer; /* when to step again */
 	struct delivery delivery;
 	struct challenge challenge;
+	struct rehearsal rehearsal;
+	bool unfenced; /* of the last rehearsal */
 };
 
 struct repointer {
@@ -112,6 +123,10 @@ void question_free(struct question *question);
 
 /* --- witness.c --- */
 void witness_start(struct member *member, uint64_t nonce, uint64_t target_slot);
+
+/* --- rehearse.c --- */
+/* In a moment, and every ten minutes from then on. */
+void rehearse_soon(struct member *member);
 
 /* --- deliver.c --- */
 void deliver_begin(struct member *member, const struct msg_hub_token *m);

@@ -30,8 +30,11 @@ static uint64_t slot_of(const struct member *member)
 
 void watch_tell_elector(const struct member *member)
 {
+	/* What stands there was read all the same. */
+	enum worker_state state =
+	    member->machine.state == WORKER_NO_FENCE ? WORKER_OK : member->machine.state;
 	struct msg_worker_seen seen = { .worker = member->index,
-		.state = member->machine.state,
+		.state = state,
 		.term = member->view.exists ? member->view.term : 0,
 		.slot = slot_of(member),
 		.seen_ns = (uint64_t)member->seen_ns };
@@ -106,7 +109,10 @@ void watch_see(struct member *member, const json_t *object)
 	keep(&member->seen_identity, kube_json_text(spec, "identity"));
 	keep(&member->seen_endpoint, kube_json_text(spec, "endpoint"));
 	keep(&member->seen_bundle, kube_json_text(spec, "caBundle"));
-	watch_see_state(member, object ? WORKER_OK : WORKER_NO_OBJECT, "");
+	if (object && member->unfenced)
+		watch_see_state(member, WORKER_NO_FENCE, member->rehearsal.missing);
+	else
+		watch_see_state(member, object ? WORKER_OK : WORKER_NO_OBJECT, "");
 }
 
 /* --- The watch -------------------------------------------------------------------------------- */

@@ -103,11 +103,27 @@ bool worker_state_seen(struct worker *worker, enum worker_state state)
 	bool changed = worker->state != state;
 
 	worker->state = state;
-	if (changed && (state == WORKER_OK || state == WORKER_NO_OBJECT)) {
+	if (changed &&
+	    (state == WORKER_OK || state == WORKER_NO_OBJECT || state == WORKER_NO_FENCE)) {
 		worker->failures = 0;
 		worker->next_try_ns = 0;
 	}
 	return changed;
+}
+
+enum worker_rehearsal worker_rehearsed(
+    enum worker_rehearsal_step step, const struct kube_answer *answer)
+{
+	static const struct {
+		enum kube_class class;
+		const char *word;
+	} wanted[] = { [REHEARSE_PUSH] = { KUBE_OK, "" },
+		[REHEARSE_LOWER_TERM] = { KUBE_INVALID, "UNDERSTUDY_TERM" },
+		[REHEARSE_FOREIGN_IDENTITY] = { KUBE_FORBIDDEN, "UNDERSTUDY_IDENTITY" } };
+
+	if (answer->class == wanted[step].class && strstr(answer->message, wanted[step].word))
+		return REHEARSAL_AS_WANTED;
+	return answer->class == KUBE_OK ? REHEARSAL_UNFENCED : REHEARSAL_FAILED;
 }
 
 enum push_outcome worker_outcome_of(const struct kube_answer *answer)

@@ -68,6 +68,13 @@ void worker_term_changed(struct worker *worker);
  * worker that comes back is tried at once. */
 bool worker_state_seen(struct worker *worker, enum worker_state state);
 
+/* H20, each a dry run: what must pass, and what must be refused, with the word of its refusal. */
+enum worker_rehearsal_step { REHEARSE_PUSH, REHEARSE_LOWER_TERM, REHEARSE_FOREIGN_IDENTITY };
+enum worker_rehearsal { REHEARSAL_AS_WANTED, REHEARSAL_UNFENCED, REHEARSAL_FAILED };
+/* FAILED: no answer to the question, or a refusal for another reason. */
+enum worker_rehearsal worker_rehearsed(
+    enum worker_rehearsal_step step, const struct kube_answer *answer);
+
 enum push_outcome worker_outcome_of(const struct kube_answer *answer);
 /* False: the answer says nothing about the state. */
 bool worker_state_of(enum kube_class class, enum worker_state *state);

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -212,9 +213,39 @@ static void answers_have_their_outcome_H20(void **state)
 	assert_false(worker_state_of(KUBE_THROTTLED, &said));
 }
 
+static enum worker_rehearsal rehearsed(
+    enum worker_rehearsal_step step, enum kube_class class, const char *message)
+{
+	struct kube_answer answer = { .class = class };
+
+	(void)snprintf(answer.message, sizeof(answer.message), "%s", message);
+	return worker_rehearsed(step, &answer);
+}
+
+/* A refusal that did not come, and one that came for another reason, are not the same. */
+static void a_rehearsal_wants_each_refusal_by_its_word_H20(void **state)
+{
+	(void)state;
+	assert_int_equal(rehearsed(REHEARSE_PUSH, KUBE_OK, ""), REHEARSAL_AS_WANTED);
+	assert_int_equal(rehearsed(REHEARSE_PUSH, KUBE_FORBIDDEN, "no"), REHEARSAL_FAILED);
+	assert_int_equal(rehearsed(REHEARSE_LOWER_TERM, KUBE_INVALID, "x: UNDERSTUDY_TERM y"),
+	    REHEARSAL_AS_WANTED);
+	assert_int_equal(rehearsed(REHEARSE_LOWER_TERM, KUBE_OK, ""), REHEARSAL_UNFENCED);
+	assert_int_equal(
+	    rehearsed(REHEARSE_LOWER_TERM, KUBE_INVALID, "endpoint"), REHEARSAL_FAILED);
+	assert_int_equal(rehearsed(REHEARSE_LOWER_TERM, KUBE_SILENT, ""), REHEARSAL_FAILED);
+	assert_int_equal(
+	    rehearsed(REHEARSE_FOREIGN_IDENTITY, KUBE_FORBIDDEN, "UNDERSTUDY_IDENTITY z"),
+	    REHEARSAL_AS_WANTED);
+	assert_int_equal(rehearsed(REHEARSE_FOREIGN_IDENTITY, KUBE_OK, ""), REHEARSAL_UNFENCED);
+	assert_int_equal(
+	    rehearsed(REHEARSE_FOREIGN_IDENTITY, KUBE_FORBIDDEN, "RBAC"), REHEARSAL_FAILED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rehearsal_wants_each_refusal_by_its_word_H20),
 		cmocka_unit_test_setup(no_permit_no_push_H16, reset),
 		cmocka_unit_test_setup(a_retry_does_not_outlive_the_permit_H16, reset),
 		cmocka_unit_test_setup(pushed_once_per_term, reset),

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"time"
 
 	"understudy.test/bed/kube"
@@ -99,6 +100,63 @@ func (s *story) tellWitness(got sight) error {
 		s.factAt(got.At, "worker-1", "asked by hub-b, its follower says of hub-a: not renewed for %d ms", age)
 	default:
 		return fmt.Errorf("worker-1 says of the killed hub-a: %v", got.Object["status"])
+	}
+	return nil
+}
+
+// rehearse takes the worker's admission policy away and back, and sees what the Standby's dry runs
+// make of it (H20). They come with each start of a repointer.
+func (s *story) rehearse(ctx context.Context) error {
+	bindings := kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Name: "validatingadmissionpolicybindings"}
+	admin, err := kube.Load(s.pair.Work.BreakGlass())
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	if err := s.rehearsed(ctx, "ok"); err != nil {
+		return err
+	}
+	if err := admin.Delete(ctx, bindings.Path("", "understudy-worker")); err != nil {
+		return err
+	}
+	if err := s.rehearsed(ctx, "no-fence"); err != nil {
+		return err
+	}
+	s.fact("hub-b", "rehearsal on worker-1: state no-fence, its policy was taken away")
+	if err := s.pair.Apply(ctx, admin, nil, "policy/admission/worker.yaml"); err != nil {
+		return err
+	}
+	if err := s.rehearsed(ctx, "ok"); err != nil {
+		return err
+	}
+	s.fact("hub-b", "rehearsal on worker-1: ok, its policy is back")
+	return nil
+}
+
+// rehearsed waits until hub-b shows worker-1 in a state, for longer than a rehearsal takes to say
+// otherwise.
+func (s *story) rehearsed(ctx context.Context, state string) error {
+	kube.Pause(ctx, 2*time.Second) // the API server takes a second to follow its policies
+	for _, role := range s.b.Roles() {
+		if role.Name == "repointer" {
+			syscall.Kill(role.Pid, syscall.SIGKILL)
+		}
+	}
+	kube.Pause(ctx, 6*time.Second)
+	var seen string
+	_, err := until(ctx, patience, 50*time.Millisecond, func() bool {
+		o, err := s.b.Status(ctx)
+		if err != nil {
+			return false
+		}
+		for _, w := range o.List("workers") {
+			m, _ := w.(map[string]any)
+			seen = fmt.Sprint(m["state"])
+		}
+		return seen == state
+	})
+	if err != nil {
+		return fmt.Errorf("worker-1 is %s at hub-b, not %s: %w", seen, state, err)
 	}
 	return nil
 }
