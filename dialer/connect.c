@@ -118,12 +118,9 @@ static const char *address_text(const uint8_t address[16], char text[64])
 static void start_waiting(struct dialer *dialer, struct role_id asker);
 
 void dial_answer(struct dialer *dialer, struct role_id asker, uint64_t id,
-    enum dial_outcome outcome, const char *address, int64_t took_ms, int fd)
+    enum dial_outcome outcome, const char *address, int fd)
 {
-	struct msg_dialed dialed = { .id = id,
-		.outcome = outcome,
-		.address = str_of(address),
-		.took_ms = (uint64_t)took_ms };
+	struct msg_dialed dialed = { .id = id, .outcome = outcome, .address = str_of(address) };
 
 	(void)role_send_fd(dialer->process, asker.role, asker.shard, MSG_DIALED, &dialed, fd);
 }
@@ -166,7 +163,7 @@ static void finish(struct dial *dial, enum dial_outcome outcome, struct attempt 
 		resolve_worked(dialer->resolver, dial->target->host, winner->address);
 	/* The packet carries a duplicate; free_dial closes ours, so that the asker's close is the
 	 * last one and the server sees it (F8, H3). */
-	dial_answer(dialer, asker, dial->id, outcome, address, took_ms, winner ? winner->fd : -1);
+	dial_answer(dialer, asker, dial->id, outcome, address, winner ? winner->fd : -1);
 	free_dial(dial);
 	start_waiting(dialer, asker);
 }

@@ -28,7 +28,7 @@ void dial_forget(struct dialer *dialer, struct role_id asker);
 void dial_forget_all(struct dialer *dialer);
 /* Sends one DIALED; fd -1 unless the outcome is DIAL_OK. The descriptor stays the caller's. */
 void dial_answer(struct dialer *dialer, struct role_id asker, uint64_t id,
-    enum dial_outcome outcome, const char *address, int64_t took_ms, int fd);
+    enum dial_outcome outcome, const char *address, int fd);
 
 /* Chooses what to connect to: allowed addresses only, IPv6 and IPv4 in turn, the first one kept
  * first. Returns how many of `out` are filled. Pure. */

@@ -10,8 +10,6 @@
 #include "dialer/connect.h"
 #include "dialer/dialer.h"
 
-#define DNS_PORT 53
-
 /* argv {name, shard, number of targets}. */
 static void take_targets(struct dialer *dialer, int argc, char **argv)
 {
@@ -49,9 +47,9 @@ static struct dialer *dialer_open(struct role_process *process, int argc, char *
 
 static void dialer_lock(struct dialer *dialer)
 {
-	uint16_t ports[CREDENTIAL_LIMIT + 1];
+	uint16_t ports[CREDENTIAL_LIMIT];
 
-	role_lock(dialer->process, ports, targets_ports(&dialer->targets, DNS_PORT, ports));
+	role_lock(dialer->process, ports, targets_ports(&dialer->targets, ports));
 }
 
 static void dialer_close(struct dialer *dialer)

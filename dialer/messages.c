@@ -19,7 +19,7 @@ enum verdict dialer_on_dial_asked(
 	if (!targets_belongs(m->target, from->peer, role_config(dialer->process)->shard_size))
 		return VERDICT_PEER_BROKEN;
 	if (!target || !dial_start(dialer, from->peer, target, m->id))
-		dial_answer(dialer, from->peer, m->id, DIAL_DENIED, "", 0, -1);
+		dial_answer(dialer, from->peer, m->id, DIAL_DENIED, "", -1);
 	return VERDICT_FINE;
 }
 

@@ -42,11 +42,10 @@ bool targets_belongs(uint64_t id, struct role_id asker, unsigned shard_size)
 	return holder.role == asker.role && holder.shard == asker.shard;
 }
 
-unsigned targets_ports(const struct targets *targets, uint16_t always, uint16_t *ports)
+unsigned targets_ports(const struct targets *targets, uint16_t *ports)
 {
 	unsigned count = 0;
 
-	ports[count++] = always;
 	for (unsigned i = 0; i < targets->count; i++) {
 		unsigned at = 0;
 

@@ -32,8 +32,8 @@ int targets_add(
 const struct target *targets_find(const struct targets *targets, uint64_t id);
 /* Whether this asker holds the target's credential: a shard gets no other shard's worker (F9). */
 bool targets_belongs(uint64_t id, struct role_id asker, unsigned shard_size);
-/* The distinct ports of all rows, and `always`, for Landlock. `ports` holds CREDENTIAL_LIMIT + 1.
- * Returns how many. */
-unsigned targets_ports(const struct targets *targets, uint16_t always, uint16_t *ports);
+/* The distinct ports of all rows, for Landlock. `ports` holds CREDENTIAL_LIMIT. Returns how many.
+ */
+unsigned targets_ports(const struct targets *targets, uint16_t *ports);
 
 #endif

@@ -101,32 +101,41 @@ static inline uint64_t fence_time_ns(void)
 	return stat("/proc/self/ns/time", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
-/* Maps the page read-only. 0, or -1 with errno: ENODEV when it is not on tmpfs, EINVAL when the
- * file is too short. The descriptor is closed again; fence_close() unmaps. */
-static inline int fence_open(struct fence *fence, const char *path)
+/* Maps the page of an opened file read-only; the descriptor stays the caller's. 0, or -1 with
+ * errno: ENODEV when it is not on tmpfs, EINVAL when it is no regular file, or too short. */
+static inline int fence_map(struct fence *fence, int fd)
 {
 	struct statfs fs;
 	struct stat st;
-	void *map = MAP_FAILED;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error;
+	void *map;
 
-	if (fd < 0)
+	if (fstatfs(fd, &fs) != 0 || fstat(fd, &st) != 0)
 		return -1;
-	if (fstatfs(fd, &fs) == 0 && fs.f_type != FENCE_TMPFS_MAGIC)
-		errno = ENODEV;
-	else if (fstat(fd, &st) == 0 && st.st_size < FENCE_BYTES)
-		errno = EINVAL;
-	else
-		map = mmap(NULL, FENCE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-	error = errno;
-	close(fd);
-	errno = error;
+	if (fs.f_type != FENCE_TMPFS_MAGIC || !S_ISREG(st.st_mode) || st.st_size < FENCE_BYTES) {
+		errno = fs.f_type != FENCE_TMPFS_MAGIC ? ENODEV : EINVAL;
+		return -1;
+	}
+	map = mmap(NULL, FENCE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return -1;
 	fence->words = (const volatile uint64_t *)map;
 	fence->boot = fence_boot_id();
 	fence->time_ns = fence_time_ns();
 	return 0;
+}
+
+/* The same by its path. fence_close() unmaps. */
+static inline int fence_open(struct fence *fence, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), result, error;
+
+	if (fd < 0)
+		return -1;
+	result = fence_map(fence, fd);
+	error = errno;
+	close(fd);
+	errno = error;
+	return result;
 }
 
 static inline void fence_close(struct fence *fence)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "policy/sandbox.h"
 
 enum { EXIT_NO_SUPERVISOR = 64, EXIT_SANDBOX = 70 };
@@ -282,14 +282,6 @@ static uint8_t parse_shard(int argc, char **argv)
 	return 0;
 }
 
-static void ignore_signals(void)
-{
-	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2 };
-
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		(void)signal(ignored[i], SIG_IGN);
-}
-
 struct role_process *role_begin(enum role id, int argc, char **argv)
 {
 	struct role_process *process = calloc(1, sizeof(*process));
@@ -308,7 +300,7 @@ struct role_process *role_begin(enum role id, int argc, char **argv)
 	}
 	if (sandbox_after_exec(process->self, &err))
 		die(process, EXIT_SANDBOX, err.text);
-	ignore_signals();
+	signals_ignore();
 	(void)prctl(PR_SET_NAME, process->title, 0, 0, 0);
 	process->loop = loop_new();
 	role_tell(process, CONTROL_HELLO, build_id[0], build_id[1], NULL);

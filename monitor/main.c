@@ -3,8 +3,6 @@
  * lock; the two listeners come from the supervisor afterwards.
  */
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -60,24 +58,6 @@ static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int
 		close(fd);
 }
 
-/* What fence_open() does, with a descriptor that the supervisor opened. */
-static void map_fence(struct fence *fence)
-{
-	struct stat st;
-	void *map = MAP_FAILED;
-
-	if (fstat(ROLE_FD_FENCE, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= FENCE_BYTES)
-		map = mmap(NULL, FENCE_BYTES, PROT_READ, MAP_SHARED, ROLE_FD_FENCE, 0);
-	close(ROLE_FD_FENCE);
-	if (map == MAP_FAILED) {
-		log_warn("no fence page: /leader answers 503");
-		return;
-	}
-	fence->words = (const volatile uint64_t *)map;
-	fence->boot = fence_boot_id();
-	fence->time_ns = fence_time_ns();
-}
-
 static struct monitor *monitor_open(struct role_process *process)
 {
 	static const struct role_ops ops = { .on_message = monitor_on_message,
@@ -94,7 +74,9 @@ static struct monitor *monitor_open(struct role_process *process)
 	monitor->http = http_new(role_loop(process), on_page, monitor);
 	monitor->readonly = readonly_new(role_loop(process), on_document, monitor);
 	CHECK(monitor->http);
-	map_fence(&monitor->fence);
+	if (fence_map(&monitor->fence, ROLE_FD_FENCE) != 0)
+		log_warn("no fence page: /leader answers 503");
+	close(ROLE_FD_FENCE);
 	role_attach(process, &ops, monitor);
 	return monitor;
 }

@@ -18,21 +18,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Reads /proc/PID/status; false when the process ended meanwhile. */
-static bool read_status(int proc, const char *pid, char *text, size_t size)
+/* Reads /proc/PID/status. 1; 0 when the process ended meanwhile; -1 with errno when it may well be
+ * there and cannot be seen, for want of descriptors, say. */
+static int read_status(int proc, const char *pid, char *text, size_t size)
 {
 	char path[64];
-	ssize_t n;
-	int fd;
+	ssize_t n = -1;
+	int fd, error;
 
 	(void)snprintf(path, sizeof(path), "%.20s/status", pid);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
+	if (fd >= 0)
+		n = read(fd, text, size - 1);
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = error;
 	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	if (n > 0)
+		return 1;
+	return n == 0 || error == ENOENT || error == ESRCH ? 0 : -1;
 }
 
 /* Whether this status is that of a living process with a uid in the range. */
@@ -66,9 +71,13 @@ int uids_find(uid_t first, uid_t last, struct uids_found *found)
 	if (!proc)
 		return -1;
 	while (errno = 0, (entry = readdir(proc)) != NULL) {
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    !read_status(dirfd(proc), entry->d_name, text, sizeof(text)) ||
-		    !status_matches(text, first, last, found))
+		int read = isdigit((unsigned char)entry->d_name[0])
+			       ? read_status(dirfd(proc), entry->d_name, text, sizeof(text))
+			       : 0;
+
+		if (read < 0)
+			break;
+		if (read == 0 || !status_matches(text, first, last, found))
 			continue;
 		found->pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		break;

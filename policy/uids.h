@@ -16,7 +16,8 @@ struct uids_found {
 };
 
 /* A living process (a zombie is none) one of whose four uids lies in first..last. 0, or -1 with
- * errno when /proc cannot be read: then nobody may conclude that there is none. */
+ * errno when /proc, or one process in it, cannot be read: then nobody may conclude that there is
+ * none. */
 int uids_find(uid_t first, uid_t last, struct uids_found *found);
 /*
  * Sends the signal to every process of the uid. A child does it that has `uid` as effective uid

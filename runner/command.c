@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "policy/uids.h"
 
 #define COMMAND_PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -114,23 +115,12 @@ static bool place_fds(int output)
 	       syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0;
 }
 
-static void reset_signals(void)
-{
-	struct sigaction fresh = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &fresh, NULL);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 _Noreturn static void run_child(const struct command *command)
 {
 	enum { EXIT_CANNOT = 126, EXIT_NOT_FOUND = 127 };
 	const char *failed = "descriptors", *why;
 
-	reset_signals();
+	signals_reset();
 	(void)setsid();
 	if (place_fds(command->output) && !(failed = become_workload(command))) {
 		(void)execve(command->argv[0], command->argv, command->environment);

@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "policy/sandbox.h"
 #include "runner/command.h"
 #include "runner/control.h"
@@ -43,16 +44,14 @@ static void map_inputs(struct runner *runner)
 {
 	void *config =
 	    mmap(NULL, sizeof(struct us_config), PROT_READ, MAP_PRIVATE, ROLE_FD_CONFIG, 0);
-	void *page = mmap(NULL, FENCE_BYTES, PROT_READ, MAP_SHARED, ROLE_FD_FENCE, 0);
 	struct err err;
 
-	if (config == MAP_FAILED || page == MAP_FAILED)
+	if (config == MAP_FAILED || fence_map(&runner->fence, ROLE_FD_FENCE) != 0)
 		die(runner, EXIT_NO_SUPERVISOR,
 		    "started by hand: only understudyd starts this program");
 	runner->config = config;
 	if (config_check(runner->config, &err) || runner->config->argument_count == 0)
 		die(runner, EXIT_NO_SUPERVISOR, "the configuration on descriptor 4 is not valid");
-	runner->fence = (struct fence){ page, fence_boot_id(), fence_time_ns() };
 	close(ROLE_FD_CONFIG);
 	close(ROLE_FD_FENCE);
 	runner->uid = runner->config->uid_base + ROLE_UID_WORKLOAD;
@@ -63,11 +62,9 @@ static void map_inputs(struct runner *runner)
 /* It leaves when the supervisor hangs up, never by a signal (F25). */
 static void open_events(struct runner *runner)
 {
-	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2 };
 	sigset_t child;
 
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		(void)signal(ignored[i], SIG_IGN);
+	signals_ignore();
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
 	CHECK(sigprocmask(SIG_BLOCK, &child, NULL) == 0);

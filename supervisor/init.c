@@ -17,20 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals.h"
+
 /* Two per process of a large fleet's start: one loader per worker. */
 #define INIT_FILES 4096
-
-static void reset_signals(void)
-{
-	struct sigaction fresh = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &fresh, NULL);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-}
 
 int init_prepare(rlim_t *files, struct err *err)
 {
@@ -45,7 +35,8 @@ int init_prepare(rlim_t *files, struct err *err)
 	/* Whatever our parent left open is nobody's business here (pitfall 19). */
 	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0)
 		return err_set(err, "close_range: %s", strerror(errno));
-	reset_signals();
+	signals_reset();
+	(void)signal(SIGPIPE, SIG_IGN);
 	(void)umask(022);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)

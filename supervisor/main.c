@@ -218,11 +218,11 @@ static void tell_ready(struct supervisor *supervisor)
 			return;
 		count += supervisor->slots[i].wanted;
 	}
-	if (!supervisor->ready)
-		log_info("ready: %u processes run, each verified in its row", count);
-	if (!supervisor->ready)
-		notify_send(&supervisor->notify, "READY=1");
+	if (supervisor->ready)
+		return;
 	supervisor->ready = true;
+	log_info("ready: %u processes run, each verified in its row", count);
+	notify_send(&supervisor->notify, "READY=1");
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -241,7 +241,7 @@ static int run(struct supervisor *supervisor)
 		next_ns = process_due(supervisor, now_ns);
 		if (supervisor->stop_asked) {
 			if (stop_due(supervisor, now_ns, &stop_ns))
-				return EXIT_CODE_OK;
+				return supervisor->stop_code;
 			next_ns = least(next_ns, stop_ns);
 		} else {
 			next_ns = least(next_ns, credentials_due(supervisor, now_ns));

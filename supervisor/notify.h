@@ -17,8 +17,8 @@ struct notify {
 void notify_open(struct notify *notify);
 void notify_send(struct notify *notify, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Feeds the watchdog when it is time; the caller calls only while every beat is fresh (pitfall
- * 16). Returns when the next one is due, INT64_MAX without a watchdog. */
+/* Feeds the watchdog when it is time: it watches our loop, which watches everybody else's beats and
+ * kills who has none. Returns when the next one is due, INT64_MAX without a watchdog. */
 int64_t notify_watchdog(struct notify *notify, int64_t now_ns);
 
 #endif

@@ -352,6 +352,19 @@ void process_stop(struct process *process, int64_t deadline_ns)
 	process_tell(process, CONTROL_STOP, (uint64_t)deadline_ns, 0);
 }
 
+/* H14: two hubs with one identity. A new elector would find the same: a person is needed. */
+static void leave_if_clash(const struct process *elector)
+{
+	struct supervisor *supervisor = elector->supervisor;
+
+	if (elector->killed || !WIFEXITED(elector->status) ||
+	    WEXITSTATUS(elector->status) != EXIT_CODE_IDENTITY)
+		return;
+	log_error("the identity of this hub is in use elsewhere: stopping");
+	supervisor->stop_asked = true;
+	supervisor->stop_code = EXIT_CODE_IDENTITY;
+}
+
 /* What the end of this role means for the rest. */
 static void tell_end(struct process *process, bool clean, int64_t now_ns)
 {
@@ -372,6 +385,7 @@ static void tell_end(struct process *process, bool clean, int64_t now_ns)
 		supervisor->syncer_asked = false;
 		workload_stop(supervisor);
 		process_stop(syncer, now_ns + PROCESS_LINGER_NS);
+		leave_if_clash(process);
 		break;
 	default: break;
 	}

@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/check.h"
+#include "base/signals.h"
 #include "policy/sandbox.h"
 
 #define PACKAGED_IN "/usr/bin"
@@ -90,18 +89,6 @@ _Noreturn static void give_up(const char *step)
 	_exit(EXIT_SANDBOX);
 }
 
-/* What we ignore or block must not be inherited (pitfall 4). */
-static void reset_signals(void)
-{
-	struct sigaction fresh = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	for (int number = 1; number < NSIG; number++)
-		(void)sigaction(number, &fresh, NULL);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* First all to high numbers, so that no target is still somebody's source; then to their places.
  * Everything else is closed by exec. The program gets a number of its own as well. */
 static int place_fds(const struct start_plan *plan)
@@ -143,7 +130,7 @@ _Noreturn static void run_child(const struct start_plan *plan)
 	const char *failed;
 	int program;
 
-	reset_signals();
+	signals_reset();
 	(void)setsid();
 	program = place_fds(plan);
 	restore_files(plan->files);

@@ -26,7 +26,10 @@ static struct process *slot(struct supervisor *supervisor, enum role role)
 
 static int64_t grace_ns(const struct supervisor *supervisor)
 {
-	return supervisor->config ? supervisor->config->stop_grace_ms * BASE_NS_PER_MS : 0;
+	const struct us_config *config = supervisor->config;
+
+	/* Without a workload nobody has judged that number (config_check). */
+	return config && config->argument_count > 0 ? config->stop_grace_ms * BASE_NS_PER_MS : 0;
 }
 
 /* From here on nothing is started again. */

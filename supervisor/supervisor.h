@@ -36,7 +36,14 @@
 /* uid-base of interfaces (d): the loader runs under it while the configuration is not yet read. */
 #define SUPERVISOR_DEFAULT_UID_BASE 20000
 
-enum exit_code { EXIT_CODE_OK = 0, EXIT_CODE_FAILED = 1, EXIT_CODE_CONFIG = 2 };
+/* Of understudyd (decision 25); an elector whose identity is somebody else's leaves with the last.
+ */
+enum exit_code {
+	EXIT_CODE_OK = 0,
+	EXIT_CODE_FAILED = 1,
+	EXIT_CODE_CONFIG = 2,
+	EXIT_CODE_IDENTITY = 78
+};
 
 enum process_state {
 	PROCESS_NONE,    /* not running, not due */
@@ -125,7 +132,7 @@ struct supervisor {
 	int64_t syncer_ended_ns;
 	bool run_wanted; /* the elector's last word to the runner */
 	uint64_t run_term, run_valid_until_ns;
-	uint64_t run_seq; /* of the START that this runner got last, 0: none */
+	uint64_t run_seq;              /* of the START that this runner got last, 0: none */
 	bool seen_running, seen_empty; /* the runner's last word to the elector */
 	bool ending_uid;               /* the runner died: we end the workload's uid ourselves */
 	int64_t ending_at_ns;
@@ -133,7 +140,8 @@ struct supervisor {
 
 	bool ready; /* READY=1 was told */
 	bool stop_asked;
-	unsigned stop_stage; /* enum of stop.c */
+	enum exit_code stop_code; /* what understudyd ends with when the stop is done */
+	unsigned stop_stage;      /* enum of stop.c */
 	int64_t stop_until_ns;
 };
 

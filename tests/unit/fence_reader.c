@@ -150,6 +150,15 @@ static void test_F19_a_file_that_cannot_be_the_page_is_refused(void **state)
 	assert_int_equal(fence_open(&fence, link), -1);
 	assert_int_equal(errno, ELOOP);
 	unlink(link);
+	/* No regular file, though one on a tmpfs: not waited for, not mapped. */
+	assert_int_equal(mkfifo(link, 0600), 0);
+	assert_int_equal(fence_open(&fence, link), -1);
+	assert_int_equal(errno, EINVAL);
+	unlink(link);
+	assert_int_equal(fence_open(&fence, directory), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(fence_map(&fence, -1), -1);
+	assert_int_equal(errno, EBADF);
 	assert_int_equal(fence_open(&fence, "/dev/shm/understudy-no-such-page"), -1);
 	assert_int_equal(errno, ENOENT);
 	/* Not on tmpfs: it would outlive a reboot. */

@@ -222,6 +222,26 @@ static void nobody_else_is_reached(void **state)
 	assert_int_equal(waitpid(bystander, &status, 0), bystander);
 }
 
+/* F5, F24: a process that could not be looked at is not one that is not there. */
+static void without_descriptors_nobody_is_called_absent(void **state)
+{
+	struct rlimit limit, tight;
+	struct uids_found found;
+	int lowest = dup(STDIN_FILENO), result, error;
+
+	(void)state;
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	tight = (struct rlimit){ (rlim_t)lowest + 1, limit.rlim_max }; /* the folder, and no more */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+	result = uids_find(VICTIM, VICTIM, &found);
+	error = errno;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(result, -1);
+	assert_int_equal(error, EMFILE);
+	assert_int_equal(found.pid, 0);
+}
+
 static void root_is_never_the_uid(void **state)
 {
 	(void)state;
@@ -244,6 +264,7 @@ int main(void)
 		TEST(victims_cannot_stop_the_helper),
 		TEST(nobody_else_is_reached),
 		TEST(root_is_never_the_uid),
+		TEST(without_descriptors_nobody_is_called_absent),
 	};
 
 	(void)alarm(60); /* A hang is a failure. */

@@ -7,13 +7,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "fence/fence.h"
 #include "supervisor/process.h"
 #include "supervisor/stop.h"
 
@@ -126,6 +129,51 @@ static void each_stage_is_bounded(void **state)
 	assert_true(now_ns <= 25 * S);
 }
 
+/* An elector that ended so, as the reaper sees it. */
+static void elector_ends(int code)
+{
+	static uint64_t page[FENCE_BYTES / sizeof(uint64_t)];
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(code);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	supervisor.fence.words = page;
+	supervisor.stop_asked = false;
+	elector->pid = pid;
+	elector->wanted = true;
+	elector->logs = malloc(sizeof(*elector->logs));
+	assert_non_null(elector->logs);
+	logs_open(elector->logs, "elector");
+	process_on_ended(&supervisor, pid, status);
+}
+
+/* H14: the elector that finds its identity in use leaves with 78, and so do we; any other end is
+ * followed by a new start. */
+static void an_identity_clash_ends_us_with_its_code(void **state)
+{
+	(void)state;
+	elector_ends(75);
+	assert_false(supervisor.stop_asked);
+	assert_int_equal(elector->state, PROCESS_WAITING);
+	elector_ends(EXIT_CODE_IDENTITY);
+	assert_true(supervisor.stop_asked);
+	assert_int_equal(supervisor.stop_code, EXIT_CODE_IDENTITY);
+	(void)stop(0);
+	assert_int_equal(elector->state, PROCESS_NONE);
+}
+
+/* What nobody judged must not hold up the end: without a workload there is no grace. */
+static void without_a_workload_there_is_no_grace(void **state)
+{
+	(void)state;
+	config.argument_count = 0;
+	config.stop_grace_ms = UINT32_MAX;
+	assert_false(stop(0));
+	assert_true(next_ns <= 10 * S);
+}
+
 static void with_nothing_running_it_ends_at_once(void **state)
 {
 	(void)state;
@@ -142,6 +190,8 @@ int main(void)
 		TEST(elector_then_workload_then_runner_then_others),
 		TEST(each_stage_is_bounded),
 		TEST(with_nothing_running_it_ends_at_once),
+		TEST(without_a_workload_there_is_no_grace),
+		TEST(an_identity_clash_ends_us_with_its_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
