@@ -69,6 +69,27 @@ static const struct key_rule cluster_rules[] = {
 	    "server, certificate-authority-data and tls-server-name" },
 };
 
+static const struct key_rule root_rules[] = {
+	{ "apiVersion", true, NULL, NULL },
+	{ "kind", true, NULL, NULL },
+	{ "clusters", true, NULL, NULL },
+	{ "users", true, NULL, NULL },
+	{ "contexts", true, NULL, NULL },
+	{ "current-context", true, NULL, NULL },
+	{ "preferences", true, NULL, NULL },
+	{ "extensions", true, NULL, NULL },
+	{ NULL, false, "is an unknown key",
+	    "clusters, users, contexts, current-context, apiVersion and kind" },
+};
+
+static const struct key_rule context_rules[] = {
+	{ "cluster", true, NULL, NULL },
+	{ "user", true, NULL, NULL },
+	{ "namespace", true, NULL, NULL },
+	{ "extensions", true, NULL, NULL },
+	{ NULL, false, "is an unknown key", "cluster, user and namespace" },
+};
+
 __attribute__((format(printf, 5, 6))) static bool complain(struct reading *r,
     const struct yaml_value *value, const char *key, const char *expected, const char *format, ...)
 {
@@ -130,6 +151,11 @@ static const struct yaml_value *find_named(
 		complain(r, list, NULL, "an entry of that name", "has no \"%.64s\"", name);
 		return NULL;
 	}
+	for (const struct yaml_value *m = found->first; m; m = m->next)
+		if (strcmp(m->key.p, "name") != 0 && strcmp(m->key.p, inner) != 0) {
+			complain(r, m, NULL, "name and what it names", "is an unknown key");
+			return NULL;
+		}
 	map = yaml_value_at(found, inner);
 	if (!map || map->kind != YAML_MAP) {
 		complain(r, map ? map : found, map ? NULL : inner, "a map", "%s",
@@ -238,9 +264,13 @@ static bool read_root(struct reading *r)
 	if (r->root->kind != YAML_MAP)
 		return complain(
 		    r, r->root, NULL, "a kubeconfig", "is %s", yaml_value_kind(r->root));
+	if (!check_keys(r, r->root, root_rules))
+		return false;
 	name = need_text(r, r->root, "current-context", "the name of a context");
 	context = name ? find_named(r, "contexts", "context", name) : NULL;
-	name = context ? need_text(r, context, "cluster", "the name of a cluster") : NULL;
+	if (!context || !check_keys(r, context, context_rules))
+		return false;
+	name = need_text(r, context, "cluster", "the name of a cluster");
 	cluster = name ? find_named(r, "clusters", "cluster", name) : NULL;
 	if (!cluster || !read_cluster(r, cluster))
 		return false;

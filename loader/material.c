@@ -95,7 +95,8 @@ static int check_token(struct material *material, int64_t now_us, struct err *er
 	time_t expires;
 	struct tm tm;
 
-	while (bytes->len && strchr("\r\n", bytes->data[bytes->len - 1]))
+	while (bytes->len &&
+	       (bytes->data[bytes->len - 1] == '\n' || bytes->data[bytes->len - 1] == '\r'))
 		bytes->data[--bytes->len] = '\0';
 	if (bytes->len == 0)
 		return err_set(err, "%s: is empty; expected a bearer token", token->where);

@@ -264,6 +264,32 @@ static void broken_references_are_named(void **state)
 	expect(CLUSTER, USER, "current-context: w\n", "k:21: current-context: is there twice");
 }
 
+/* D1: a misspelt key is no key that may be left out, wherever it stands on the way to the user. */
+static void unknown_keys_are_named_on_the_whole_way(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "current-context: a\ncontext: []\n", "k:2: context: is an unknown key; expected "
+						       "clusters, users, contexts" },
+		{ "current-context: a\ncontexts: [{name: a, context: {cluster: c, as: root}}]\n",
+		    "k:2: contexts[0].context.as: is an unknown key; expected cluster, user and "
+		    "namespace" },
+		{ "current-context: a\ncontexts: [{name: a, contexts: {}}]\n",
+		    "k:2: contexts[0].contexts: is an unknown key; expected name and what it "
+		    "names" },
+	};
+	struct err err;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		material_init(&material);
+		assert_int_equal(kubeconfig_read(&material, str_of(cases[i][0]), "k", &err), -1);
+		if (strncmp(err.text, cases[i][1], strlen(cases[i][1])) != 0)
+			fail_msg("\"%s\" is not \"%s\"", err.text, cases[i][1]);
+		material_free(&material);
+	}
+	expect(CLUSTER, USER, "colors: 1\n", "k:21: colors: is an unknown key");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +299,7 @@ int main(void)
 		cmocka_unit_test(users_that_are_not_in_the_file_are_refused),
 		cmocka_unit_test(clusters_that_weaken_the_check_are_refused),
 		cmocka_unit_test(broken_references_are_named),
+		cmocka_unit_test(unknown_keys_are_named_on_the_whole_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

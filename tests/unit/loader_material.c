@@ -120,6 +120,13 @@ static void a_bad_token_is_refused(void **state)
 	assert_int_equal(material_check(&material, now_us, &err), -1);
 	assert_non_null(strstr(err.text, "token: holds a character that no token has (byte 2)"));
 	material_free(&material);
+	/* D13: a NUL is no line break, also at the end. */
+	material_init(&material);
+	assert_int_equal(material_take(&material.ca, str_of(ca), "ca.crt", &err), 0);
+	assert_int_equal(material_take(&material.token, STR_LIT("ab\0"), "token", &err), 0);
+	assert_int_equal(material_check(&material, now_us, &err), -1);
+	assert_non_null(strstr(err.text, "token: holds a character that no token has (byte 3)"));
+	material_free(&material);
 	free(old);
 }
 
