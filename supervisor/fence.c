@@ -56,7 +56,8 @@ static int open_directory(const char *path, struct err *err)
 	return -1;
 }
 
-/* An existing inode is used again: readers have it mapped. It only ever grows. */
+/* An existing inode is used again: readers have it mapped. It only ever grows, and has its memory
+ * from now on: on a full tmpfs the first store into a hole would be a SIGBUS. */
 static int open_page(struct fence_page *page, const char *path, struct err *err)
 {
 	struct stat st;
@@ -72,7 +73,7 @@ static int open_page(struct fence_page *page, const char *path, struct err *err)
 		    errno == EWOULDBLOCK ? "run.directory %s: another understudyd runs on it"
 					 : "%s/" FENCE_FILE ": cannot be locked",
 		    path);
-	if (st.st_size < FENCE_BYTES && ftruncate(page->lock, FENCE_BYTES) != 0)
+	if (fallocate(page->lock, 0, 0, FENCE_BYTES) != 0)
 		return err_set(err, "%s/" FENCE_FILE ": %s", path, strerror(errno));
 	page->words = mmap(NULL, FENCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, page->lock, 0);
 	if (page->words == MAP_FAILED) {
@@ -112,10 +113,37 @@ int fence_page_descriptor(const struct fence_page *page, bool writable)
 	    page->directory, FENCE_FILE, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
 }
 
+const char *fence_page_fault(const struct fence_page *page)
+{
+	struct stat ours, named;
+
+	if (fstat(page->lock, &ours) != 0 ||
+	    fstatat(page->directory, FENCE_FILE, &named, AT_SYMLINK_NOFOLLOW) != 0)
+		return "was removed";
+	if (ours.st_ino != named.st_ino || ours.st_dev != named.st_dev)
+		return "was replaced";
+	if (ours.st_size < FENCE_BYTES)
+		return "was truncated";
+	if (ours.st_uid != 0 || (ours.st_mode & 0777) != 0644)
+		return "is not root's with mode 0644 any more";
+	return NULL;
+}
+
+/* A look at a page that somebody cut short would be a SIGBUS. */
+static bool whole(const struct fence_page *page)
+{
+	struct stat st;
+
+	return fstat(page->lock, &st) == 0 && st.st_size >= FENCE_BYTES;
+}
+
 uint64_t fence_page_instance(const struct fence_page *page)
 {
-	uint64_t boot = __atomic_load_n(&page->words[FENCE_WORD_BOOT], __ATOMIC_ACQUIRE);
+	uint64_t boot;
 
+	if (!whole(page))
+		return 0;
+	boot = __atomic_load_n(&page->words[FENCE_WORD_BOOT], __ATOMIC_ACQUIRE);
 	/* C15: an instance of another boot, or another machine, is not proven dead by our lock. */
 	return boot != 0 && boot == fence_boot_id()
 		   ? __atomic_load_n(&page->words[FENCE_WORD_INSTANCE], __ATOMIC_RELAXED)
@@ -124,5 +152,6 @@ uint64_t fence_page_instance(const struct fence_page *page)
 
 void fence_page_end_validity(struct fence_page *page)
 {
-	__atomic_store_n(&page->words[FENCE_WORD_VALID_UNTIL], 0, __ATOMIC_RELEASE);
+	if (whole(page)) /* Else it says nothing that anybody could take for valid. */
+		__atomic_store_n(&page->words[FENCE_WORD_VALID_UNTIL], 0, __ATOMIC_RELEASE);
 }

@@ -24,6 +24,9 @@ int fence_page_open(struct fence_page *page, const char *directory, struct err *
 void fence_page_close(struct fence_page *page);
 /* A descriptor of its own for a process (the lock stays ours). -1 with errno. */
 int fence_page_descriptor(const struct fence_page *page, bool writable);
+/* NULL, or what somebody did to the file since it was opened: controllers that open it now would
+ * not see what the elector writes (C10). */
+const char *fence_page_fault(const struct fence_page *page);
 /* The instance of the last writer on this boot, 0 when there is none. */
 uint64_t fence_page_instance(const struct fence_page *page);
 /* Valid until: never. The elector must be dead (reaped), else it could write again. */

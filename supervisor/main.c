@@ -230,6 +230,19 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* C10: what is left of our page nobody can open any more. The next start makes a new one. */
+static void watch_fence(struct supervisor *supervisor)
+{
+	const char *fault = supervisor->stop_asked ? NULL : fence_page_fault(&supervisor->fence);
+
+	if (!fault)
+		return;
+	log_error("the fence page in run.directory %s %s while it is in use: stopping",
+	    config_text_at(supervisor->config, supervisor->config->run_directory), fault);
+	supervisor->stop_asked = true;
+	supervisor->stop_code = EXIT_CODE_FAILED;
+}
+
 static int run(struct supervisor *supervisor)
 {
 	int64_t now_ns = base_clock_boot_ns(), next_ns = now_ns, stop_ns;
@@ -238,6 +251,7 @@ static int run(struct supervisor *supervisor)
 		now_ns = base_clock_boot_ns();
 		if (now_ns - next_ns > STANDSTILL_NS)
 			process_forgive(supervisor, now_ns);
+		watch_fence(supervisor);
 		next_ns = process_due(supervisor, now_ns);
 		if (supervisor->stop_asked) {
 			if (stop_due(supervisor, now_ns, &stop_ns))
@@ -284,6 +298,6 @@ int main(int argc, char **argv)
 		return check_only(&supervisor);
 	if ((code = credentials_check_all(&supervisor)) != EXIT_CODE_OK ||
 	    (code = start_roles(&supervisor)) != EXIT_CODE_OK)
-		return code;
+		return supervisor.stop_asked ? (int)supervisor.stop_code : code;
 	return run(&supervisor);
 }

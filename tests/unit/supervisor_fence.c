@@ -4,6 +4,7 @@
  * disk; the reader that controllers use. Needs root, as understudyd does.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,6 +187,55 @@ static void a_page_that_is_not_ours_is_refused(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+/* C10, F19: what readers open is what the elector writes, or we say what happened; and a page that
+ * was cut short kills nobody here. */
+static void a_page_that_is_tampered_with_is_noticed(void **state)
+{
+	struct fence_page page;
+	int fd;
+
+	(void)state;
+	assert_int_equal(fence_page_open(&page, directory, &err), 0);
+	lead(page.words, 9);
+	assert_null(fence_page_fault(&page));
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_string_equal(fence_page_fault(&page), "is not root's with mode 0644 any more");
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(truncate(path, 0), 0);
+	assert_string_equal(fence_page_fault(&page), "was truncated");
+	fence_page_end_validity(&page);
+	assert_int_equal(fence_page_instance(&page), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_string_equal(fence_page_fault(&page), "was removed");
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_string_equal(fence_page_fault(&page), "was replaced");
+	fence_page_close(&page);
+}
+
+/* A tmpfs with no room for the page: an error at the start, not a SIGBUS at the first store. */
+static void a_full_file_system_is_refused(void **state)
+{
+	struct fence_page page;
+	char fill[96];
+	int fd;
+
+	(void)state;
+	if (mount("none", directory, "tmpfs", 0, "size=16k,mode=755") != 0)
+		skip(); /* no CAP_SYS_ADMIN */
+	(void)snprintf(fill, sizeof(fill), "%s/fill", directory);
+	fd = open(fill, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(fallocate(fd, 0, 0, 16384), 0);
+	assert_int_equal(fence_page_open(&page, directory, &err), -1);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	close(fd);
+	assert_non_null(strstr(err.text, "No space left"));
+	assert_int_equal(fence_page_open(&page, directory, &err), 0);
+	fence_page_close(&page);
+	assert_int_equal(umount(directory), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
 
 int main(void)
@@ -197,6 +248,8 @@ int main(void)
 		TEST(descriptors_have_the_access_of_the_row),
 		TEST(bad_directories_are_refused),
 		TEST(a_page_that_is_not_ours_is_refused),
+		TEST(a_page_that_is_tampered_with_is_noticed),
+		TEST(a_full_file_system_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
