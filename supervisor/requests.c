@@ -309,8 +309,18 @@ bool requests_permitted(uint16_t type, enum role role, enum process_state state)
 	       (rows[type].roles & ROLE_BIT(role)) && (rows[type].states & 1u << state);
 }
 
+/* Who is told to leave while it still starts has not heard of it when it says so; it stays what it
+ * is, unverified. */
+static bool comes_too_late(const struct process *process, const struct us_ctl *ctl)
+{
+	return process->state == PROCESS_LEAVING &&
+	       (ctl->type == CONTROL_HELLO || ctl->type == CONTROL_READY);
+}
+
 void requests_take(struct process *process, const struct us_ctl *ctl)
 {
+	if (comes_too_late(process, ctl))
+		return;
 	if (requests_permitted(ctl->type, process->id.role, process->state))
 		rows[ctl->type].act(process, ctl);
 	else

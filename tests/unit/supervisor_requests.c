@@ -16,7 +16,9 @@
 
 #include <cmocka.h>
 
+#include "base/build.h"
 #include "base/clock.h"
+#include "policy/sandbox.h"
 #include "supervisor/process.h"
 #include "supervisor/requests.h"
 
@@ -208,6 +210,34 @@ static void nothing_starts_while_we_stop(void **state)
 	assert_int_equal(syncer->state, PROCESS_NONE);
 }
 
+/* Killed, it would count as crashed, and its elector would wait for writes that it cannot have
+ * under way (F8). */
+static void a_stop_during_the_start_is_no_breach(void **state)
+{
+	struct us_ctl hello = { .type = CONTROL_HELLO, .a = { build_id[0], build_id[1] } };
+	struct us_ctl ready = { .type = CONTROL_READY, .a = { SANDBOX_ALL } };
+	struct us_ctl loaded = { .type = CONTROL_LOADED };
+	int status;
+
+	(void)state;
+	run_syncer();
+	syncer->state = PROCESS_STARTED;
+	syncer->pid = fork();
+	if (syncer->pid == 0)
+		for (;;)
+			pause();
+	ask(CONTROL_STOP_SYNCER, (uint64_t)base_clock_boot_ns() + 1000000000);
+	requests_take(syncer, &hello);
+	requests_take(syncer, &ready);
+	assert_int_equal(syncer->state, PROCESS_LEAVING);
+	assert_false(syncer->killed);
+	assert_int_equal(waitpid(syncer->pid, &status, WNOHANG), 0);
+	requests_take(syncer, &loaded); /* Anything else is still a breach. */
+	assert_true(syncer->killed);
+	assert_int_equal(waitpid(syncer->pid, &status, 0), syncer->pid);
+	syncer->pid = 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_supervisor, close_supervisor)
 
 /* Another command than that of a hub in the list is none of its business. */
@@ -246,6 +276,7 @@ int main(void)
 		TEST(a_recent_crash_is_not_called_clean),
 		TEST(absurd_deadlines_are_bounded),
 		TEST(nothing_starts_while_we_stop),
+		TEST(a_stop_during_the_start_is_no_breach),
 		TEST(a_follower_names_a_hub_of_the_list),
 	};
 
