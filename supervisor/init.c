@@ -21,6 +21,8 @@
 
 /* Two per process of a large fleet's start: one loader per worker. */
 #define INIT_FILES 4096
+/* With fewer a small pair starts half of its processes and tries for the others for ever. */
+#define INIT_FILES_LEAST 512
 
 int init_prepare(rlim_t *files, struct err *err)
 {
@@ -48,6 +50,9 @@ int init_prepare(rlim_t *files, struct err *err)
 		limit.rlim_cur = limit.rlim_max < INIT_FILES ? limit.rlim_max : INIT_FILES;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
+	if (limit.rlim_cur < INIT_FILES_LEAST)
+		return err_set(err, "RLIMIT_NOFILE: the hard limit is %llu, expected at least %d",
+		    (unsigned long long)limit.rlim_max, INIT_FILES_LEAST);
 	return 0;
 }
 

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,15 @@
 #define OURS_IN_PASSWD "_understudy-"
 #define NOBODY         65534u
 
+static bool has_effective(unsigned capability)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { { 0 }, { 0 } };
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       (data[capability / 32].effective >> capability % 32 & 1) != 0;
+}
+
 int preconditions_check_root(struct err *err)
 {
 	if (geteuid() != 0)
@@ -26,6 +37,10 @@ int preconditions_check_root(struct err *err)
 		    "understudyd needs root, and runs as uid %u: it starts each of its processes "
 		    "under a uid of its own",
 		    geteuid());
+	if (!has_effective(CAP_KILL))
+		return err_set(err,
+		    "understudyd needs the capability CAP_KILL: it ends processes that run under "
+		    "other uids");
 	return 0;
 }
 

@@ -420,6 +420,22 @@ static void test_limits_and_identity(void **state)
 	assert_int_equal(in_child(look_before_lock), PASSED);
 }
 
+/* F27: what root's capability hides, a role would meet. */
+static int look_without_locked_memory(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &none) != 0)
+		return NOT_LOCKED;
+	return sandbox_available() & SANDBOX_MLOCK ? NO_ERROR : PASSED;
+}
+
+static void test_a_limit_of_locked_memory_is_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(look_without_locked_memory), PASSED);
+}
+
 static void test_names_of_protections(void **state)
 {
 	(void)state;
@@ -451,6 +467,7 @@ int main(void)
 		ROOT_TEST(test_a_dialer_reaches_its_ports_only),
 		ROOT_TEST(test_survives_stop_and_continue),
 		ROOT_TEST(test_limits_and_identity),
+		ROOT_TEST(test_a_limit_of_locked_memory_is_seen),
 		cmocka_unit_test(test_names_of_protections),
 	};
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +107,27 @@ static void inherited_dispositions_are_reset(void **state)
 	assert_true(files > 0);
 }
 
+static void too_few_descriptors_are_refused(void **state)
+{
+	const struct rlimit few = { 64, 64 };
+	rlim_t files;
+	struct err err = { "" };
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		if (setrlimit(RLIMIT_NOFILE, &few) != 0)
+			_exit(1);
+		_exit(init_prepare(&files, &err) == -1 &&
+			      strstr(err.text, "RLIMIT_NOFILE: the hard limit is 64, expected")
+			  ? 0
+			  : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +135,7 @@ int main(void)
 		cmocka_unit_test(many_children_are_all_reaped),
 		cmocka_unit_test(signals_come_by_the_descriptor),
 		cmocka_unit_test(causes_are_named),
+		cmocka_unit_test(too_few_descriptors_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include <cmocka.h>
 
@@ -121,6 +124,31 @@ static void a_stranger_under_our_uid_is_named(void **state)
 	close(pair[1]);
 }
 
+/* Root in name only: a container that keeps no CAP_KILL could not end a role that hangs. */
+static void root_without_kill_is_refused(void **state)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(preconditions_check_root(&err), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (syscall(SYS_capget, &header, data) != 0)
+			_exit(1);
+		data[0].effective &= ~(1U << CAP_KILL);
+		if (syscall(SYS_capset, &header, data) != 0)
+			_exit(2);
+		_exit(preconditions_check_root(&err) == -1 && strstr(err.text, "CAP_KILL") ? 0 : 3);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +157,7 @@ int main(void)
 		cmocka_unit_test(a_missing_protection_is_refused_by_name),
 		cmocka_unit_test(special_ids_are_refused),
 		cmocka_unit_test(a_stranger_under_our_uid_is_named),
+		cmocka_unit_test(root_without_kill_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
