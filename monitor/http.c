@@ -27,6 +27,8 @@ struct http {
 	struct MHD_Daemon *daemon;
 	int epoll_fd, listen_fd;
 	struct loop_timer timer;
+	int open[MAX_CONNECTIONS]; /* the library's sockets, the oldest first */
+	unsigned open_count;
 };
 
 /* Frees the response that MHD keeps alive until it is sent. */
@@ -88,6 +90,37 @@ static void run(struct http *http)
 		loop_timer_cancel(http->loop, &http->timer);
 }
 
+static void on_connection_state(void *arg, struct MHD_Connection *connection, void **socket_arg,
+    enum MHD_ConnectionNotificationCode code)
+{
+	struct http *http = arg;
+	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	unsigned at = 0;
+
+	(void)socket_arg;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		CHECK(http->open_count < MAX_CONNECTIONS);
+		http->open[http->open_count++] = fd;
+		return;
+	}
+	while (at < http->open_count && http->open[at] != fd)
+		at++;
+	CHECK(at < http->open_count);
+	http->open_count--;
+	memmove(http->open + at, http->open + at + 1, (http->open_count - at) * sizeof(fd));
+}
+
+/* A client that sends a byte now and then stays below every time-out of the library: with as many
+ * of them as there is room for, nobody could ask /livez any more. The oldest has had its time. */
+static void make_room(struct http *http)
+{
+	if (http->open_count < MAX_CONNECTIONS)
+		return;
+	(void)shutdown(http->open[0], SHUT_RDWR);
+	for (int i = 0; i < 3 && http->open_count == MAX_CONNECTIONS; i++)
+		(void)MHD_run(http->daemon);
+}
+
 static void on_ready(void *arg, uint32_t events)
 {
 	(void)events;
@@ -113,6 +146,7 @@ static void on_connection(void *arg, uint32_t events)
 
 		if (fd < 0)
 			break;
+		make_room(http);
 		/* Past the limit the library closes it. */
 		(void)MHD_add_connection(http->daemon, fd, (const struct sockaddr *)&address, size);
 	}
@@ -132,7 +166,8 @@ struct http *http_new(struct loop *loop, http_page_fn *page, void *arg)
 	    MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUPPRESS_DATE_NO_CLOCK, 0, NULL,
 	    NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
 	    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-	    (size_t)CONNECTION_MEMORY, MHD_OPTION_END);
+	    (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection_state, http,
+	    MHD_OPTION_END);
 	if (!http->daemon) {
 		free(http);
 		return NULL;

@@ -146,10 +146,11 @@ static void http_answers_get_and_nothing_else(void **state)
 	loop_free(loop);
 }
 
-/* More idle connections than the limit: the library closes what is too many, the rest waits, and
- * when those are gone there is an answer again. */
+/* More connections than the limit, each in the middle of a request for ever: the oldest go, and
+ * who asks is answered while all others stay. */
 static void http_survives_a_flood(void **state)
 {
+	static const char slow[] = "GET / HTTP/1.1\r\nX: ";
 	static struct client idle[48];
 	struct sockaddr_un address;
 	struct http *http;
@@ -160,17 +161,25 @@ static void http_survives_a_flood(void **state)
 	loop = loop_new();
 	http = http_new(loop, make_page, NULL);
 	http_listen(http, listen_on(&address, &size));
-	for (unsigned i = 0; i < 48; i++)
+	for (unsigned i = 0; i < 48; i++) {
 		client_open(&idle[i], &address, size);
-	for (unsigned i = 32; i < 48; i++)
+		assert_int_equal(send(idle[i].fd, slow, sizeof(slow) - 1, MSG_NOSIGNAL),
+		    (ssize_t)sizeof(slow) - 1);
+	}
+	for (unsigned i = 0; i < 16; i++)
 		await(&idle[i]);
 	loop_run(loop, base_clock_boot_ns);
-	for (unsigned i = 32; i < 48; i++)
+	for (unsigned i = 0; i < 16; i++)
 		assert_int_equal(idle[i].got, 0);
-	for (unsigned i = 0; i < 32; i++)
-		close(idle[i].fd);
 	ASK("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
 	assert_memory_equal(client.text, "HTTP/1.1 200 OK\r\n", 17);
+	/* The others have lost nothing by it. */
+	assert_int_equal(send(idle[47].fd, "a\r\n\r\n", 5, MSG_NOSIGNAL), 5);
+	await(&idle[47]);
+	loop_run(loop, base_clock_boot_ns);
+	assert_memory_equal(idle[47].text, "HTTP/1.1 ", 9);
+	for (unsigned i = 16; i < 47; i++)
+		close(idle[i].fd);
 	http_free(http);
 	loop_free(loop);
 }
