@@ -36,7 +36,7 @@ struct attempt {
 struct dial {
 	struct dial *next;
 	struct dialer *dialer;
-	const struct target *target;
+	struct target *target;
 	struct role_id asker;
 	uint64_t id;
 	enum dial_phase phase;
@@ -149,16 +149,21 @@ static void finish(struct dial *dial, enum dial_outcome outcome, struct attempt 
 	struct dialer *dialer = dial->dialer;
 	struct role_id asker = dial->asker;
 	int64_t took_ms = (base_clock_boot_ns() - dial->asked_ns) / BASE_NS_PER_MS;
+	enum log_level level = outcome == DIAL_OK ? LOG_INFO : LOG_WARN;
 	char address[64] = "";
 
 	if (winner)
 		address_text(winner->address, address);
 	else if (dial->begun)
 		address_text(dial->attempts[dial->begun - 1].address, address);
-	log_write(outcome == DIAL_OK ? LOG_INFO : LOG_WARN,
-	    "dial target %u (%s port %u) for %s/%u: %s %s after %lld ms", dial->target->id,
-	    dial->target->host, dial->target->port, role_name(asker.role), asker.shard,
-	    dial_outcome_name(outcome), address, (long long)took_ms);
+	/* Once per episode (G5): a peer that is down is dialled several times a second, for days.
+	 */
+	if (dial->target->told == 1 + (int)outcome)
+		level = LOG_DEBUG;
+	dial->target->told = 1 + (int)outcome;
+	log_write(level, "dial target %u (%s port %u) for %s/%u: %s %s after %lld ms",
+	    dial->target->id, dial->target->host, dial->target->port, role_name(asker.role),
+	    asker.shard, dial_outcome_name(outcome), address, (long long)took_ms);
 	if (winner)
 		resolve_worked(dialer->resolver, dial->target->host, winner->address);
 	/* The packet carries a duplicate; free_dial closes ours, so that the asker's close is the
@@ -355,8 +360,7 @@ static void start_waiting(struct dialer *dialer, struct role_id asker)
 	resolve_start(dialer->resolver, first->target->host, on_resolved, first);
 }
 
-bool dial_start(
-    struct dialer *dialer, struct role_id asker, const struct target *target, uint64_t id)
+bool dial_start(struct dialer *dialer, struct role_id asker, struct target *target, uint64_t id)
 {
 	struct dial **at = &dialer->dials, *dial;
 	unsigned waiting = 0;

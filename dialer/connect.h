@@ -20,8 +20,7 @@
 #define DIAL_MAX_ADDRESSES 4
 
 /* Starts or queues. False when this asker has DIAL_MAX_WAITING dials already. */
-bool dial_start(
-    struct dialer *dialer, struct role_id asker, const struct target *target, uint64_t id);
+bool dial_start(struct dialer *dialer, struct role_id asker, struct target *target, uint64_t id);
 /* The asker is gone (or is a new process): forgets its dials without an answer (F20). */
 void dial_forget(struct dialer *dialer, struct role_id asker);
 /* Ends every dial; for the end of the process. */

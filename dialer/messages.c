@@ -13,7 +13,7 @@
 enum verdict dialer_on_dial_asked(
     struct dialer *dialer, const struct link *from, const struct msg_dial_asked *m, int fd)
 {
-	const struct target *target = targets_find(&dialer->targets, m->target);
+	struct target *target = targets_find(&dialer->targets, m->target);
 
 	(void)fd;
 	if (!targets_belongs(m->target, from->peer, role_config(dialer->process)->shard_size))

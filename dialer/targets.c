@@ -24,7 +24,7 @@ int targets_add(struct targets *targets, const struct us_ctl *ctl, struct str mo
 	return 0;
 }
 
-const struct target *targets_find(const struct targets *targets, uint64_t id)
+struct target *targets_find(struct targets *targets, uint64_t id)
 {
 	for (unsigned i = 0; i < targets->count; i++)
 		if (targets->rows[i].id == id)

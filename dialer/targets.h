@@ -18,6 +18,7 @@ struct target {
 	unsigned id; /* credential number */
 	uint16_t port;
 	char host[256]; /* a name or a literal address */
+	int told;       /* 1 + the outcome that the log has; 0: none yet */
 };
 
 struct targets {
@@ -29,7 +30,7 @@ struct targets {
 int targets_add(
     struct targets *targets, const struct us_ctl *ctl, struct str more, struct err *err);
 /* NULL when this dialer has no such target. */
-const struct target *targets_find(const struct targets *targets, uint64_t id);
+struct target *targets_find(struct targets *targets, uint64_t id);
 /* Whether this asker holds the target's credential: a shard gets no other shard's worker (F9). */
 bool targets_belongs(uint64_t id, struct role_id asker, unsigned shard_size);
 /* The distinct ports of all rows, for Landlock. `ports` holds CREDENTIAL_LIMIT. Returns how many.

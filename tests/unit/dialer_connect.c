@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -145,8 +146,8 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	struct role_id asker = { ROLE_OBSERVER, 0 };
 	int listener, closed;
 	uint16_t port = listen_on_loopback(&listener), closed_port = listen_on_loopback(&closed);
-	struct target targets[] = { { 3, port, "127.0.0.1" }, { 4, closed_port, "127.0.0.1" },
-		{ 5, port, "10.0.0.1" } };
+	struct target targets[] = { { 3, port, "127.0.0.1", 0 }, { 4, closed_port, "127.0.0.1", 0 },
+		{ 5, port, "10.0.0.1", 0 } };
 	struct sockaddr_storage peer;
 	socklen_t size = sizeof(peer);
 	unsigned before;
@@ -175,6 +176,40 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	config.range_count = 0;
 }
 
+/* G5: a peer that is down is one line, not one a dial. */
+static void an_outage_is_told_once(void **state)
+{
+	static struct dialer dialer;
+	struct role_id asker = { ROLE_OBSERVER, 0 };
+	int closed, own = dup(STDERR_FILENO), log = memfd_create("log", MFD_CLOEXEC);
+	struct target target = { 4, listen_on_loopback(&closed), "127.0.0.1", 0 };
+	char text[1024] = "";
+	const char *first;
+
+	(void)state;
+	close(closed);
+	config.range_count = 1;
+	config.ranges[0] = (struct config_range){ { [10] = 0xff, [11] = 0xff, [12] = 127 }, 104 };
+	loop = loop_new();
+	dialer.resolver = resolver_new(loop);
+	answers.count = 0;
+	assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
+	log_open("dialer", LOG_INFO);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(dial_start(&dialer, asker, &target, i));
+	assert_int_equal(loop_run(loop, base_clock_boot_ns), 0);
+	assert_int_equal(dup2(own, STDERR_FILENO), STDERR_FILENO);
+	assert_true(pread(log, text, sizeof(text) - 1, 0) > 0);
+	first = strstr(text, ": refused 127.0.0.1");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, ": refused"));
+	close(own);
+	close(log);
+	resolver_free(dialer.resolver);
+	loop_free(loop);
+	config.range_count = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +217,7 @@ int main(void)
 		cmocka_unit_test(denied_addresses_are_left_out_F23),
 		cmocka_unit_test(only_the_peers_silence_is_silence_C4),
 		cmocka_unit_test(hands_over_whole_connections_and_keeps_no_copy_F8_H3),
+		cmocka_unit_test(an_outage_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
