@@ -32,10 +32,14 @@ int credentials_open_file(const char *path, struct err *err)
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	/* Behind somebody else's mode even root gets EACCES here: the owner is what is wrong. */
+	if (fd < 0 && (errno != EACCES || stat(path, &st) != 0 || st.st_uid == 0))
+		(void)err_set(
+		    err, "%s: %s; expected a file that root can read", path, strerror(errno));
+	else if (fd >= 0 && fstat(fd, &st) != 0)
 		(void)err_set(err, "%s: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		(void)err_set(err, "%s: is no regular file", path);
+		(void)err_set(err, "%s: is no regular file; expected one", path);
 	else if (st.st_uid != 0 || (st.st_mode & 022) != 0)
 		(void)err_set(err,
 		    "%s: has owner %u and mode %03o, expected root's and writable by root alone",
@@ -44,7 +48,7 @@ int credentials_open_file(const char *path, struct err *err)
 		(void)err_set(err, "%s: has %lld bytes, expected at most %d", path,
 		    (long long)st.st_size, CREDENTIALS_FILE_BYTES);
 	else if (st.st_size == 0)
-		(void)err_set(err, "%s: is empty", path);
+		(void)err_set(err, "%s: is empty; expected its content", path);
 	else
 		return fd;
 	if (fd >= 0)

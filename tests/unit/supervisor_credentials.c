@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include <cmocka.h>
 
@@ -97,6 +101,30 @@ static void refuses_other_kinds_of_files(void **state)
 	refused(path_of("big"), "at most 1048576");
 }
 
+/* Once we have shed what goes past modes, EACCES would hide what to change: the owner. */
+static void a_foreign_owner_is_named_behind_its_mode(void **state)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make_file("file", 0400, 10);
+	assert_int_equal(chown(path_of("file"), 1000, 0), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (syscall(SYS_capset, &header, none) != 0)
+			_exit(1);
+		(void)credentials_open_file(path_of("file"), &err);
+		_exit(strstr(err.text, "has owner 1000 and mode 400, expected root's") ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void refuses_files_that_others_may_write(void **state)
 {
 	(void)state;
@@ -179,6 +207,7 @@ int main(void)
 		TEST(opens_a_file_of_root),
 		TEST(refuses_other_kinds_of_files),
 		TEST(refuses_files_that_others_may_write),
+		TEST(a_foreign_owner_is_named_behind_its_mode),
 		cmocka_unit_test(bounds_of_what_a_loader_says),
 		cmocka_unit_test(a_rotation_keeps_host_port_and_subject),
 	};
