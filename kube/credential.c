@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/base64.h"
 #include "kube/json.h"
 
 static const char bearer[] = "Authorization: Bearer ";
@@ -162,43 +163,25 @@ out:
 	return result;
 }
 
-static int base64url_value(char c)
-{
-	static const char alphabet[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	const char *at = c ? strchr(alphabet, c) : NULL;
-
-	return at ? (int)(at - alphabet) : -1;
-}
-
 /* The claims of a JWT. Any other token simply says nothing about itself. */
 static json_t *read_claims(struct str token)
 {
 	const char *first = token.n ? memchr(token.p, '.', token.n) : NULL;
 	struct buf text = buf_make_secret(token.n);
-	json_t *claims = NULL;
-	uint32_t bits = 0;
-	int have = 0, value;
+	struct str claims = { NULL, 0 };
+	const char *second;
+	json_t *value = NULL;
 
 	if (!first)
 		return NULL;
-	for (const char *p = first + 1; p < token.p + token.n && *p != '.'; p++) {
-		char byte;
-
-		if ((value = base64url_value(*p)) < 0)
-			goto out;
-		bits = (bits << 6) | (uint32_t)value;
-		have += 6;
-		if (have >= 8) {
-			have -= 8;
-			byte = (char)(bits >> have);
-			buf_append(&text, &byte, 1);
-		}
-	}
-	claims = kube_json_parse(buf_str(&text), NULL);
-out:
+	claims = (struct str){ first + 1, (size_t)(token.p + token.n - first) - 1 };
+	second = memchr(claims.p, '.', claims.n);
+	if (second)
+		claims.n = (size_t)(second - claims.p);
+	if (base64_get(&text, claims, BASE64_URL))
+		value = kube_json_parse(buf_str(&text), NULL);
 	buf_free(&text);
-	return claims;
+	return value;
 }
 
 static int check_token(

@@ -7,8 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "loader/base64.h"
+#include "base/base64.h"
 
 #define MAX_PAYLOAD 12288
 
@@ -24,7 +23,7 @@ void jwt_read(struct str token, char subject[256], int64_t *expires_us)
 	subject[0] = '\0';
 	*expires_us = 0;
 	if (second &&
-	    base64url_decode((struct str){ first + 1, (size_t)(second - first) - 1 }, &text))
+	    base64_get(&text, (struct str){ first + 1, (size_t)(second - first) - 1 }, BASE64_URL))
 		claims =
 		    json_loadb(text.data ? text.data : "", text.len, JSON_REJECT_DUPLICATES, NULL);
 	(void)str_copy(subject, 256, str_of(json_string_value(json_object_get(claims, "sub"))));

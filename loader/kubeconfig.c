@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loader/base64.h"
+#include "base/base64.h"
 #include "loader/yaml.h"
 
 struct reading {
@@ -200,7 +200,7 @@ static bool take(struct reading *r, const struct yaml_value *map, const char *ke
 		return false;
 	yaml_value_path(value, path, sizeof(path));
 	(void)snprintf(where, sizeof(where), "%.240s:%u: %s", r->file, value->line, path);
-	if (encoded && !base64_decode(value->text, &decoded))
+	if (encoded && !base64_get(&decoded, value->text, BASE64_SPACED))
 		ok = complain(r, value, NULL, "base64 of PEM", "is no base64");
 	else
 		ok = material_take(

@@ -2,11 +2,10 @@
  * The loader: the only process that parses what people write. Root opens the files and hands them
  * in; we check and hand the result on, and then we are gone (F7). Two jobs, one per process:
  *
- *   loader config PATH        6: the file, 5: pipe for struct us_config     config.c,
- * config_cross.c loader credential NUMBER  6...: its files, 5: link to its role kubeconfig.c,
- * material.c
+ *   loader config PATH        6: the file, 5: pipe for the result     config.c, config_cross.c
+ *   loader credential NUMBER  6...: its files, 5: link to its role    kubeconfig.c, material.c
  *
- * Below them: yaml.c, values.c, base64.c (texts), pem.c, jwt.c (OpenSSL, jansson), wipe.c (F30).
+ * Below them: yaml.c, values.c (texts), pem.c, jwt.c (OpenSSL, jansson), wipe.c (F30).
  * It must not open, connect or decide anything. Exit 0, or 2 with one log line that says why.
  */
 #include <errno.h>

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "kube/base64.h"
 #include "kube/json.h"
 #include "kube/lease.h"
 #include "kube/url.h"
@@ -346,7 +346,7 @@ void publish_set_ca(struct publisher *publisher, struct str pem)
 	buf_free(&publisher->ca);
 	publisher->ca = buf_make(pem.n);
 	buf_append(&publisher->ca, pem.p, pem.n);
-	kube_base64_put(&text, pem);
+	base64_put(&text, pem);
 	free(publisher->bundle);
 	publisher->bundle = strdup(text.data && !text.failed ? text.data : "");
 	CHECK(publisher->bundle && !publisher->ca.failed);

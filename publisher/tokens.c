@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "kube/base64.h"
 #include "kube/json.h"
 #include "kube/url.h"
 #include "publisher/publisher.h"
@@ -53,7 +53,7 @@ static void take(const json_t *object, const char *key, struct buf *out)
 {
 	const json_t *data = kube_json_at(object, "data", NULL);
 
-	if (!kube_base64_get(out, str_of(kube_json_text(data, key))) || out->failed)
+	if (!base64_get(out, str_of(kube_json_text(data, key)), BASE64_PADDED))
 		buf_clear(out);
 }
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "kube/base64.h"
 #include "kube/json.h"
 #include "kube/url.h"
 #include "repointer/repointer.h"
@@ -66,7 +66,7 @@ static bool set_key(json_t *data, const char *key, struct str value)
 	struct buf text = buf_make_secret(SECRET_MAX_BYTES);
 	bool changed;
 
-	kube_base64_put(&text, value);
+	base64_put(&text, value);
 	changed = text.data ? strcmp(kube_json_text(data, key), text.data) != 0
 			    : kube_json_text(data, key)[0] != '\0';
 	if (changed)

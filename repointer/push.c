@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
-#include "kube/base64.h"
 #include "kube/json.h"
 #include "repointer/repointer.h"
 
@@ -154,7 +154,7 @@ void push_bundle(struct member *member, struct str pem)
 {
 	struct buf text = buf_make(BODY_MAX_BYTES);
 
-	kube_base64_put(&text, pem);
+	base64_put(&text, pem);
 	if (pem.n && !text.failed && !equal_text(member->bundle, text.data)) {
 		free(member->bundle);
 		member->bundle = strdup(text.data);

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "loader/base64.h"
 #include "loader/jwt.h"
 #include "loader/material.h"
 #include "tests/unit/loader_make.h"
@@ -245,27 +244,6 @@ static void a_fingerprint_says_changed(void **state)
 	material_free(&material);
 }
 
-static void base64_is_strict(void **state)
-{
-	static const char *const bad[] = { "YQ", "YQ=", "YQ===", "Y",
-		"YR==", "Y=Q=", "YQ==YQ==", "Y-==", "Y\x80==", "=" };
-	struct buf out = buf_make(64);
-
-	(void)state;
-	assert_true(base64_decode(STR_LIT(" aGFs\r\n bG8=\n"), &out));
-	assert_string_equal(out.data, "hallo");
-	buf_clear(&out);
-	assert_true(base64url_decode(STR_LIT("-_8"), &out));
-	assert_memory_equal(out.data, "\xfb\xff", 2);
-	assert_false(base64url_decode(STR_LIT("+/8"), &out));
-	assert_false(base64_decode(STR_LIT("YQ\0="), &out));
-	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		buf_clear(&out);
-		assert_false(base64_decode(str_of(bad[i]), &out));
-	}
-	buf_free(&out);
-}
-
 static void what_is_no_jwt_says_nothing(void **state)
 {
 	static const char *const payloads[] = { "[]", "{\"sub\":5}",
@@ -300,7 +278,6 @@ int main(void)
 		cmocka_unit_test(a_ca_without_use_is_refused),
 		cmocka_unit_test(sizes_are_those_of_the_message),
 		cmocka_unit_test(a_fingerprint_says_changed),
-		cmocka_unit_test(base64_is_strict),
 		cmocka_unit_test(what_is_no_jwt_says_nothing),
 	};
 
