@@ -48,7 +48,7 @@ BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
 .PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench trace docs clean \
-        sim stories
+        sim stories mutants
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
 help:
@@ -57,6 +57,7 @@ help:
 	@echo 'make check       all tests, on real API servers, too'
 	@echo 'make check-fast  the tests that need no API server'
 	@echo 'make sim         SEEDS=N random schedules of whole pairs (SEED=k: that one), and the stories'
+	@echo 'make mutants     single changes to the machine: does a test notice each? (EVERY=N: a sample)'
 	@echo 'make lint asan   static checks; unit tests under ASan and UBSan'
 	@echo 'make hubs        hub-a, hub-b and worker-1 for exploring; make hubs-down ends them'
 	@echo 'make bench trace one line per figure; rule, code, test'
@@ -150,6 +151,10 @@ sim: $(SIM)
 # What the machine says now becomes what is expected; read the difference.
 stories: $(SIM)
 	@$(SIM) --rewrite --stories $(STORIES)
+
+# EVERY=10: each tenth change; FILES="machine machine_guards": those of elector/.
+mutants: $(SIM) $(TESTS)
+	@tests/sim/mutants.sh
 
 demo: all
 	@tests/demo/demo.sh

@@ -261,6 +261,8 @@ static void mirror(struct world *w, struct request *r)
 {
 	struct api *api = &w->apis[r->api];
 	struct store *store = &api->store;
+	const struct store *source = &w->apis[r->source].store;
+	uint64_t led;
 
 	if (!api->unfenced &&
 	    !(store->role_exists && (store->role == HUB_STANDBY || store->role == HUB_REJOINING))) {
@@ -268,10 +270,13 @@ static void mirror(struct world *w, struct request *r)
 		return;
 	}
 	invariants_on_mirror(w, &w->nodes[r->node], r);
+	/* Between W2 and the open page the source has nothing that is newer than its led-term. */
+	led = source->data_led && source->lease.led_term > source->data_led ? source->lease.led_term
+									    : source->data_led;
 	if (r->complete) {
-		store->data_led = w->apis[r->source].store.data_led;
+		store->data_led = led;
 		store->data_seq = r->seq;
-	} else if (store->data_led != w->apis[r->source].store.data_led) {
+	} else if (store->data_led != led) {
 		store->data_led = 0; /* a mixture */
 	}
 }

@@ -485,7 +485,7 @@ void chaos_print(const struct schedule *schedule, FILE *out)
 /* --- The run ---------------------------------------------------------------------------------- */
 
 /* What no hub may decide by itself: which of two pasts counts (H10), whether another cluster is the
- * peer now (C4), and what comes after the last term. */
+ * peer now (C4), what was paused or configured unsafe, and what comes after the last term. */
 static bool for_a_person(const struct world *w)
 {
 	bool other = false;
@@ -493,7 +493,8 @@ static bool for_a_person(const struct world *w)
 	for (unsigned i = 0; i < HUBS; i++)
 		other = other || strcmp(w->nodes[i].machine.peer.uid, w->apis[1 - i].uid) != 0;
 	for (unsigned i = 0; i < HUBS; i++)
-		other = other || machine_is_paused(&w->nodes[i].machine);
+		other = other || machine_is_paused(&w->nodes[i].machine) ||
+			machine_timing_unsafe(&w->nodes[i].machine);
 	return other || w->setup.manual || !w->assumed.P[0] || !w->assumed.P[1] ||
 	       w->setup.first_term > 1U << 30;
 }

@@ -196,6 +196,10 @@ static void do_delete(struct world *w, const struct fault *f)
 {
 	struct store *store = &w->apis[f->a].store;
 
+	/* The led-term stands in the Lease alone: who was not there has lost it (H15 keeps terms).
+	 */
+	if (!w->nodes[f->a].alive || !w->nodes[f->a].machine.loaded)
+		w->assumed.P[f->a] = false;
 	store->lease = (struct lease){ .holder = NOBODY };
 	store->version++;
 	api_changed(w, f->a);

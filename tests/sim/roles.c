@@ -81,6 +81,13 @@ static void tell_look(struct world *w, struct node *n, const struct machine_even
 		world_tell(w, n, look, 0);
 }
 
+static bool goes_back(const struct machine *m)
+{
+	return m->state == STATE_RECOVER || m->state == STATE_HELD ||
+	       (m->state == STATE_INIT && m->led_term) ||
+	       (m->state == STATE_CONFIRM && m->kind == KIND_RECOVERER);
+}
+
 void roles_looked(struct world *w, struct node *n, struct request *r)
 {
 	struct machine_event *e = &r->result;
@@ -91,7 +98,10 @@ void roles_looked(struct world *w, struct node *n, struct request *r)
 	if (!r->ok) {
 		e->look.class = PEER_SILENT;
 		e->look.why = r->sent ? PEER_WHY_TIMEOUT : PEER_WHY_REFUSED;
-		w->assumed.L = w->assumed.L && (w->apis[r->api].down || w->apis[r->api].hung);
+		/* A server that is down lets nobody renew there either: a threshold covers that,
+		 * but not the way back into the own term (C6). */
+		w->assumed.L = w->assumed.L && (w->apis[r->api].down || w->apis[r->api].hung) &&
+			       !goes_back(&n->machine);
 	} else if (r->answer == BLIND) {
 		e->look.class = PEER_BLIND;
 		e->look.why = PEER_WHY_UNAUTHORIZED;

@@ -398,11 +398,17 @@ static void dispatch(struct world *w, struct event *event)
 
 void world_run(struct world *w, int64_t end)
 {
+	unsigned at_once = 0;
+
 	while (w->heap_count && w->events[w->heap[0]].at <= end && !w->broken) {
 		uint16_t slot = heap_pop(w);
 		struct event *event = &w->events[slot];
 		int64_t until = stands_until(w, &w->nodes[event->node], event);
 
+		at_once = event->at > w->now ? 0 : at_once + 1;
+		if (at_once > 5000)
+			invariants_broken(w, "the_machine_comes_to_rest", "%s does not",
+			    faults_node_name(event->node));
 		w->now = event->at;
 		if (until > w->now) {
 			if (event->kind == EVENT_WAKE && w->nodes[event->node].wake == event->at)
