@@ -10,10 +10,10 @@
 #include "elector/terms.h"
 #include "elector/trace.h"
 
-#define WORD_LIMIT_MS  25000               /* a Standby says every 10 s how it is */
-#define LAG_LIMIT_MS   5000                /* C13 (1) */
-#define OWN_LIMIT_MS   15000               /* M1 */
-#define PAUSE_LIMIT_MS (4 * 3600 * 1000LL) /* H21 */
+#define WORD_LIMIT_MS  25000      /* a Standby says every 10 s how it is */
+#define LAG_LIMIT_MS   5000       /* C13 (1) */
+#define OWN_LIMIT_MS   15000      /* M1 */
+#define PAUSE_LIMIT_MS 14400000LL /* H21 */
 
 struct list {
 	struct machine_check *checks;

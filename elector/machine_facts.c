@@ -8,8 +8,8 @@
 #include "elector/machine_inner.h"
 #include "elector/terms.h"
 
-#define DATE_JUMP_NS  (3 * NS_PER_S)        /* C9 (3) */
-#define PAUSE_MOST_NS (4 * 3600 * NS_PER_S) /* H21 */
+#define DATE_JUMP_NS  (3 * NS_PER_S)     /* C9 (3) */
+#define PAUSE_MOST_NS (14400 * NS_PER_S) /* H21 */
 
 static uint64_t most(uint64_t a, uint64_t b)
 {

@@ -598,7 +598,7 @@ static void test_H21_pauses_are_bounded(void **state)
 	world_make(&w, 1, false);
 	standby_ready(&w);
 	for (int i = 0; i < 3; i++) {
-		const int64_t bad[] = { 0, -5, 4 * 3600 * 1000LL + 1 };
+		const int64_t bad[] = { 0, -5, 14400001 };
 		struct machine_command c = { .verb = COMMAND_PAUSE, .for_ms = bad[i] };
 
 		assert_string_equal(refusal(&w, c), "for");

@@ -95,12 +95,14 @@ static int take(struct us_ctl *ctl)
 		.msg_iovlen = 1,
 		.msg_control = room.bytes,
 		.msg_controllen = sizeof(room.bytes) };
-	int fd;
+	struct cmsghdr *first;
+	int fd = -1;
 
 	if (recvmsg(elector_end, &header, MSG_DONTWAIT) != sizeof(*ctl))
 		return -1;
-	assert_non_null(CMSG_FIRSTHDR(&header));
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(fd));
+	first = CMSG_FIRSTHDR(&header);
+	if (first)
+		memcpy(&fd, CMSG_DATA(first), sizeof(fd));
 	return fd;
 }
 
