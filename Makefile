@@ -106,6 +106,9 @@ endef
 $(foreach d,$(LIBRARIES) supervisor runner ctl fence $(ROLES),$(eval $(call test,$(d))))
 .SECONDARY:
 
+# Print the pages of docs/ that are made from tables (tools/docs.sh).
+PRINTERS := $(BUILD)/privileges $(BUILD)/messages
+
 # One hostile process per role; it is started by the supervisor's own code.
 ATTACK := $(BUILD)/attack/attack
 $(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)/obj/build_id.o \
@@ -131,13 +134,13 @@ $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 unit: $(TESTS)
 	@tests/run-unit.sh $(TESTS)
 
-check-fast: all $(TESTS) $(SIM)
+check-fast: all $(TESTS) $(SIM) $(PRINTERS)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS) $(SIM) $(ATTACK)
+check: all $(TESTS) $(SIM) $(ATTACK) $(PRINTERS)
 	@tests/check.sh $(TESTS)
 
-lint: $(BUILD)/compile_commands.json
+lint: all $(PRINTERS)
 	@tests/lint/lint.sh
 
 asan:
@@ -173,9 +176,12 @@ trace:
 
 # Pages that are printed from tables; tests/lint fails when one is stale.
 $(BUILD)/privileges: $(BUILD)/obj/tools/privileges.o $(call archives,policy base)
-	$(CC) $(LDFLAGS) -o $@ $^
+$(BUILD)/messages: $(BUILD)/obj/tools/messages.o $(call archives,ipc policy base)
+$(PRINTERS):
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ -lmsgpackc -lcap
 
-docs: all $(BUILD)/privileges
+docs: all $(PRINTERS)
 	@BUILD=$(BUILD) tools/docs.sh
 
 clean:

@@ -7,3 +7,4 @@ to=${1:-docs}
 build=${BUILD:-build}
 mkdir -p "$to"
 "$build/privileges" >"$to/privileges.md"
+"$build/messages" >"$to/messages.md"

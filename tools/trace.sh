@@ -5,6 +5,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 rule='(C(1[0-5]|[1-9])|H(2[01]|1[0-9]|[1-9])|M(1[0-8]|[1-9])|I(1[0-2]|[1-9])|F(3[0-9]|[12][0-9]|[1-9])|[LWGBR][0-9]{1,3})'
+lines=$(mktemp)
+trap 'rm -f "$lines"' EXIT
 cited() { # CODE|TEST PATHS...
 	local kind=$1
 	shift
@@ -17,17 +19,16 @@ cited() { # CODE|TEST PATHS...
 } | sort -u | awk '
 	{ n[$1]++; if (n[$1] <= 6) where[$1 " " $2] = where[$1 " " $2] " " $3; seen[$1 " " $2] = 1 }
 	END { for (r in n) print r (seen[r " code"] ? " code" where[r " code"] : "") (seen[r " test"] ? " test" where[r " test"] : "") }
-' | sort -t' ' -k1,1V >"${TMPDIR:-/tmp}/trace.$$"
-cat "${TMPDIR:-/tmp}/trace.$$"
+' | sort -t' ' -k1,1V >"$lines"
+cat "$lines"
 named=$(sed -n '/^## Named by finished issues/,/^## /p' docs/rules.md | grep -oE "\b$rule\b" | sort -u)
 exempt=$(sed -n '/^## Not ours/,/^## /p' docs/rules.md | grep -oE "^- \*\*$rule" | grep -oE "$rule" | sort -u)
 open=0
 for r in $named; do
-	grep -q "^$r " "${TMPDIR:-/tmp}/trace.$$" && continue
+	grep -q "^$r " "$lines" && continue
 	printf '%s\n' "$exempt" | grep -qx "$r" && continue
 	echo "$r open"
 	open=$((open + 1))
 done
-rules=$(wc -l <"${TMPDIR:-/tmp}/trace.$$")
-rm -f "${TMPDIR:-/tmp}/trace.$$"
+rules=$(wc -l <"$lines")
 echo "trace: $rules rules, $open open"

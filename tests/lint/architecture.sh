@@ -1,6 +1,7 @@
 #!/bin/bash
 # Goal: the structure that the documents promise is the structure that is built. Method: includes are
-# read from the sources, libraries from the executables, and one header is touched.
+# read from the sources, libraries from the executables, pages are printed again, and one header is
+# touched.
 set -u
 cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
@@ -28,7 +29,7 @@ for dir in $layers $processes; do
 		[ -e "$file" ] || continue
 		for target in $(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' "$file" | sort -u); do
 			[ "$target" = "$dir" ] && continue
-			if [ "$(rank "$target")" -ge "$(rank "$dir")" ] && [ "$target" != "$dir" ]; then
+			if [ "$(rank "$target")" -ge "$(rank "$dir")" ]; then
 				problems="$problems $file includes $target/;"
 			fi
 		done
@@ -70,6 +71,16 @@ for file in $(git ls-files '*.c' '*.h' '*.go' '*.sh'); do
 	[ "$lines" -le 600 ] || problems="$problems $file has $lines lines;"
 done
 report 'no file has more than 600 lines' "$problems"
+
+# --- Printed pages -------------------------------------------------------------------------
+printed=$(mktemp -d)
+problems=
+BUILD=$build tools/docs.sh "$printed" 2>&1 || problems='they cannot be printed'
+for page in "$printed"/*.md; do
+	cmp -s "$page" "docs/${page##*/}" || problems="$problems docs/${page##*/} is not what its table says, run make docs;"
+done
+rm -rf "$printed"
+report 'the pages that are printed from tables are what the tables say' "$problems"
 
 # --- Rebuilding ----------------------------------------------------------------------------
 # make says what it would compile after one header is touched; the compiler's own notes say who
