@@ -18,4 +18,10 @@ if [ "$code" -eq 0 ] || { [ "${stories%, 0 not}" = "$stories" ] && grep -q ' 0 b
 else
 	echo "not ok - $schedules: $(grep -m 5 -E '^broken|^row |^replay|CHECK' <<<"$output" | tr '\n' ' ')"
 fi
+if tests/sim/sequences.sh | cmp -s - docs/sequences.md; then
+	echo 'ok - docs/sequences.md is what the stories say'
+else
+	echo 'not ok - docs/sequences.md is what the stories say: tests/sim/sequences.sh >docs/sequences.md'
+	code=1
+fi
 exit "$code"

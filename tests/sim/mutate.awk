@@ -86,6 +86,11 @@ function row(line,    guard, result, actions, n, list, i, k, kept, reason) {
 	return ""
 }
 
+# A row that only says something may stand before or behind another one.
+function remark(line) {
+	return line ~ /NOTHING, STAY/ && line !~ /R\(NONE\)/
+}
+
 # States and facts of a row.
 function head(line,    fields) {
 	split(line, fields, ", ")
@@ -99,7 +104,7 @@ function head(line,    fields) {
 	result = row($0)
 	if (result != "")
 		lines[FNR] = result
-	if (FNR > 1 && lines[FNR - 1] ~ /^\{ / && head($0) == head(lines[FNR - 1])) {
+	if (FNR > 1 && lines[FNR - 1] ~ /^\{ / && head($0) == head(lines[FNR - 1]) && !remark($0) && !remark(lines[FNR - 1])) {
 		result = offer("swapped with the row before", "x")
 		if (result != "") {
 			swap = lines[FNR - 1]
@@ -110,7 +115,7 @@ function head(line,    fields) {
 	next
 }
 
-/^[ \t]*(\/?\*|#|\{)/ || /^[^\t]/ { next }
+/^[ \t]*(\/?\*|#|\{)/ || /^[^\t]/ || /CHECK\(/ { next }
 
 {
 	result = operators($0)
