@@ -85,3 +85,11 @@ void log_write(enum log_level level, const char *format, ...)
 	else
 		context.dropped++;
 }
+
+bool log_episode(struct log_episode *episode, int kind)
+{
+	bool fresh = kind != 0 && kind != episode->kind;
+
+	episode->kind = kind;
+	return fresh;
+}

@@ -7,12 +7,22 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 /* Names the process in each of its lines; the name is kept, not copied. Lines below `least` are
  * not written. */
 void log_open(const char *process, enum log_level least);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A failure that is tried again and again is one line, not one per try (G5). True when this kind of
+ * failure (not 0) differs from the last one, which is then remembered: log it. Kind 0, success,
+ * ends the episode and is never logged. Zero-initialised = nothing wrong yet. */
+struct log_episode {
+	int kind;
+};
+bool log_episode(struct log_episode *episode, int kind);
 
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)  log_write(LOG_INFO, __VA_ARGS__)

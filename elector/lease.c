@@ -105,10 +105,11 @@ static void read_done(void *arg, const struct kube_answer *answer)
 	} else if (answer->class == KUBE_NOT_FOUND) {
 		event.answer.outcome = OUTCOME_DONE;
 		(void)lease_take(elector, NULL, &event.answer.lease);
-	} else {
+	}
+	if (log_episode(&elector->lease.unread,
+		event.answer.outcome == OUTCOME_DONE ? 0 : (int)answer->class))
 		log_warn("own lease cannot be read: %s %s", kube_class_name(answer->class),
 		    answer->message);
-	}
 	elector_feed(elector, &event);
 }
 
@@ -151,11 +152,12 @@ static void write_done(void *arg, const struct kube_answer *answer)
 	case KUBE_SILENT:
 	case KUBE_BLIND: break;
 	}
-	if (event.answer.outcome != OUTCOME_DONE) {
+	if (log_episode(&elector->lease.unwritten,
+		event.answer.outcome == OUTCOME_DONE ? 0 : (int)answer->class))
 		log_warn("own lease not written: %s %s", kube_class_name(answer->class),
 		    answer->message);
+	if (event.answer.outcome != OUTCOME_DONE)
 		role_metric(elector->process, METRIC_RENEW_ERRORS, NULL, NULL, 1000000);
-	}
 	elector_feed(elector, &event);
 }
 

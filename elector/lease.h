@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/log.h"
 #include "elector/machine.h"
 #include "kube/lease.h"
 #include "kube/watch.h"
@@ -18,6 +19,7 @@ struct lease_keeper {
 	json_t *base;           /* as last read or answered; NULL: it is not there */
 	struct kube_lease last; /* parsed from base */
 	struct kube_watch *watch;
+	struct log_episode unread, unwritten;
 };
 
 void lease_read(struct elector *elector);

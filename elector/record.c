@@ -187,9 +187,10 @@ static void put_done(void *arg, const struct kube_answer *answer)
 	} else {
 		/* Whatever it was, the version that we know may be the past. */
 		elector->record.base_stale = true;
+	}
+	if (log_episode(&elector->record.unwritten, object ? 0 : (int)answer->class + 1))
 		log_warn("armed record not written: %s %s", kube_class_name(answer->class),
 		    answer->message);
-	}
 	record_answer(elector, answer->class == KUBE_OK);
 }
 
@@ -212,8 +213,9 @@ static void reread_done(void *arg, const struct kube_answer *answer)
 	json_t *object = answer->class == KUBE_OK ? kube_json_parse(answer->body, NULL) : NULL;
 
 	if (!object && answer->class != KUBE_NOT_FOUND) {
-		log_warn("armed record cannot be read: %s %s", kube_class_name(answer->class),
-		    answer->message);
+		if (log_episode(&elector->record.unwritten, (int)answer->class + 1))
+			log_warn("armed record cannot be read: %s %s",
+			    kube_class_name(answer->class), answer->message);
 		record_answer(elector, false);
 		return;
 	}
@@ -242,7 +244,7 @@ static void role_answer(struct elector *elector, const struct kube_answer *answe
 	struct machine_event event = { .input = MACHINE_ROLE_WRITTEN,
 		.ok = answer->class == KUBE_OK };
 
-	if (!event.ok)
+	if (log_episode(&elector->record.role_unwritten, event.ok ? 0 : (int)answer->class))
 		log_warn("HubRole self not written: %s %s", kube_class_name(answer->class),
 		    answer->message);
 	elector_feed(elector, &event);
@@ -375,14 +377,16 @@ static void load_part(
 {
 	struct record_keeper *record = &elector->record;
 
-	if (!ok) {
+	if (!ok)
 		record->failed = true;
+	if (!ok && log_episode(&record->unloaded, (int)answer->class + 1))
 		log_warn("%s cannot be read: %s %s", what, kube_class_name(answer->class),
 		    answer->message);
-	}
 	if (--record->waiting)
 		return;
 	record->loaded.loaded.ok = !record->failed;
+	if (!record->failed)
+		(void)log_episode(&record->unloaded, 0);
 	/* The pair needs both uids; the record knows the peer's. */
 	if (!record->failed) {
 		record_parse(record->base, "", base_clock_wall_us(), &record->loaded.loaded.record);

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/log.h"
 #include "elector/machine.h"
 #include "ipc/messages.h"
 
@@ -21,6 +22,7 @@ struct record_keeper {
 	bool base_stale; /* a conflict: read before the next write */
 	json_t *history; /* array, oldest first */
 	bool history_dirty, history_busy;
+	struct log_episode unwritten, role_unwritten, unloaded;
 	/* The load under way. */
 	unsigned waiting;
 	bool failed;

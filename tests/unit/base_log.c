@@ -84,12 +84,28 @@ static void a_full_pipe_drops_and_counts(void **state)
 	assert_non_null(strstr(text, " lines dropped] after\n"));
 }
 
+/* G5: what lasts is said once, and again when it changes or comes back. */
+static void a_lasting_failure_is_one_line(void **state)
+{
+	static const struct {
+		int kind;
+		bool said;
+	} tries[] = { { 0, false }, { 3, true }, { 3, false }, { 4, true }, { 4, false },
+		{ 0, false }, { 0, false }, { 4, true } };
+	struct log_episode episode = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
+		assert_int_equal(log_episode(&episode, tries[i].kind), tries[i].said);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(controls_cannot_forge_a_line),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(a_full_pipe_drops_and_counts),
+		cmocka_unit_test(a_lasting_failure_is_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
