@@ -39,7 +39,8 @@ SYSTEM_loader        := -lyaml -lcrypto -ljansson -lmsgpackc -lcap
 SYSTEM_dialer        := -lcares -lmsgpackc -lcap
 SYSTEM_monitor       := -lmicrohttpd -lmsgpackc -lcap
 $(foreach r,$(KUBE_ROLES),$(eval SYSTEM_$(r) := -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap))
-SYSTEM_tests := -lcmocka -lcurl -lssl -lcrypto -ljansson -lyaml -lcares -lmicrohttpd -lmsgpackc -lcap
+SYSTEM_syncer += -lz
+SYSTEM_tests := -lcmocka -lcurl -lssl -lcrypto -ljansson -lyaml -lcares -lmicrohttpd -lmsgpackc -lcap -lz
 
 sources  = $(sort $(wildcard $(1)/*.c))
 objects  = $(patsubst %.c,$(BUILD)/obj/%.o,$(call sources,$(1)))

@@ -141,6 +141,17 @@ static enum peer_why why_of(enum kube_class class)
 	}
 }
 
+/* The field that all causes name; "" when they name several (H7). */
+static const char *common_field(const json_t *causes)
+{
+	const char *field = kube_json_text(json_array_get(causes, 0), "field");
+
+	for (size_t i = 1; i < json_array_size(causes); i++)
+		if (strcmp(kube_json_text(json_array_get(causes, i), "field"), field) != 0)
+			return "";
+	return field;
+}
+
 /* The Status object of an error. False: the body is none. */
 static bool read_status(struct kube_answer *answer, struct str body, bool *named)
 {
@@ -157,7 +168,7 @@ static bool read_status(struct kube_answer *answer, struct str body, bool *named
 	put_printable(
 	    answer->message, sizeof(answer->message), str_of(kube_json_text(status, "message")));
 	put_printable(answer->cause_field, sizeof(answer->cause_field),
-	    str_of(kube_json_text(json_array_get(json_object_get(details, "causes"), 0), "field")));
+	    str_of(common_field(json_object_get(details, "causes"))));
 	*named = kube_json_text(details, "name")[0] != '\0';
 	seconds = kube_json_integer(details, "retryAfterSeconds", 0);
 	if (answer->retry_after_ms == 0 && seconds > 0 && seconds <= 86400)

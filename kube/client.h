@@ -63,7 +63,7 @@ struct kube_answer {
 	bool sent; /* false: no byte of the request left, so it cannot have been applied (H1) */
 	char reason[64];        /* Status.reason, printable */
 	char message[512];      /* Status.message or the transport's words, printable */
-	char cause_field[128];  /* Status.details.causes[0].field */
+	char cause_field[128];  /* Status.details.causes: the field of all, "" when they differ */
 	char warning[256];      /* Warning: 299 text (H11), "" when none */
 	int64_t retry_after_ms; /* 0: not said */
 	int64_t sent_ns,

@@ -4,6 +4,7 @@
  */
 #include "syncer/engine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -17,6 +18,8 @@
 #define RIGHTS_PATIENCE 6
 #define DRAIN_RETRY_NS  (100 * BASE_NS_PER_MS)
 #define NO_KIND_NS      (30 * BASE_NS_PER_S)
+/* How often an object in the way is looked at: nothing tells when it goes. */
+#define FOREIGN_NS (15 * BASE_NS_PER_S)
 /* After so many failures in a row a kind may not fill the window any more. */
 #define STREAK_LIMIT 3
 
@@ -53,11 +56,31 @@ static void unqueue(struct engine *engine, struct item *item)
 	item->queue = QUEUE_NOT;
 }
 
-static bool is_forgettable(const struct item *item)
+static bool is_forgettable(const struct engine *engine, const struct item *item)
 {
 	return (item->source == SOURCE_ABSENT || item->source == SOURCE_UNKNOWN) &&
-	       (item->copy == COPY_NONE || item->copy == COPY_FOREIGN) && !item->has_dependents &&
-	       !item->busy;
+	       (item->copy == COPY_NONE || (item->copy == COPY_FOREIGN && !engine->rejoin)) &&
+	       !item->has_dependents && !item->busy;
+}
+
+/* What is still to be deleted of an own past; the last one of a kind lets others go (C12), and the
+ * last one in a Namespace that. */
+static void count_doomed(struct engine *engine, struct item *item)
+{
+	const struct item *home = item->space->self;
+	bool doomed = engine->rejoin && item->state == ITEM_PENDING &&
+		      item->source == SOURCE_ABSENT && item->copy != COPY_NONE;
+
+	if (home && home->state == ITEM_BLOCKED && home->source == SOURCE_ABSENT &&
+	    item->copy == COPY_NONE)
+		engine->redo = true;
+	if (doomed == item->doomed)
+		return;
+	item->doomed = doomed;
+	if (doomed)
+		engine->doomed[item->kind]++;
+	else if (--engine->doomed[item->kind] == 0)
+		engine->redo = true;
 }
 
 static void enqueue(struct engine *engine, struct item *item, int64_t not_before_ns, int64_t now_ns)
@@ -90,9 +113,11 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	unqueue(engine, item);
 	decision = judge_item(engine, item);
 	store_set_state(&engine->store, item, decision.state);
+	count_doomed(engine, item);
 	if (decision.action != ENGINE_NONE)
 		enqueue(engine, item, decision.not_before_ns, now_ns);
-	if (decision.state == ITEM_IDLE || decision.state == ITEM_OUTSIDE) {
+	if (decision.state == ITEM_IDLE || decision.state == ITEM_OUTSIDE ||
+	    decision.state == ITEM_EXCLUDED) {
 		item->since_ns = 0;
 		item->live = item->refused = item->reported = item->created = false;
 		store_say(item, NULL);
@@ -105,7 +130,7 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 		store_say(item, decision.why);
 	if (decision.state == ITEM_BLOCKED && before != ITEM_BLOCKED)
 		engine->note(engine->note_arg, ENGINE_TROUBLE, item);
-	if (is_forgettable(item)) {
+	if (is_forgettable(engine, item)) {
 		item->queue = QUEUE_FORGOTTEN;
 		item_list_push(&engine->forgotten, item);
 	}
@@ -163,7 +188,7 @@ static void forget(struct engine *engine)
 
 	while ((item = engine->forgotten.first)) {
 		unqueue(engine, item);
-		if (is_forgettable(item))
+		if (is_forgettable(engine, item))
 			store_drop(&engine->store, item);
 	}
 }
@@ -171,7 +196,8 @@ static void forget(struct engine *engine)
 /* Draining, nothing is read any more: what has no text here is lost (H3). */
 static bool is_lost(const struct engine *engine, enum engine_action action)
 {
-	return engine->draining && (action == ENGINE_FETCH || action == ENGINE_PROVE);
+	return engine->draining && (action == ENGINE_FETCH || action == ENGINE_PROVE ||
+				       action == ENGINE_NOTE || action == ENGINE_ARCHIVE);
 }
 
 /* The first item of the list that has something to do now. */
@@ -205,6 +231,10 @@ bool engine_next(struct engine *engine, int64_t now_ns, struct engine_order *ord
 	forget(engine);
 	if (!engine_is_open(engine) || engine->busy >= engine->window)
 		return false;
+	if (engine->redo) {
+		engine->redo = false;
+		engine_rejudge(engine, now_ns);
+	}
 	wake_delayed(engine, now_ns);
 	for (unsigned backlog = 0; backlog < 2; backlog++)
 		for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
@@ -251,6 +281,7 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	item->source_body = facts->body;
 	item->source_status = facts->status;
 	item->terminating = facts->terminating;
+	item->source_finalizers = facts->finalizers;
 	engine_settle(engine, item, now_ns);
 }
 
@@ -265,6 +296,8 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 	} else if (!facts || rewrite_uid_hash(facts->uid) != item->source_uid) {
 		item->proofs++;
 		item->proved_ns = now_ns;
+		if (item->kind == KIND_NAMESPACE && engine->rejoin)
+			engine_spread(engine, item, now_ns);
 	} else if (!facts->chosen) {
 		store_set_source(&engine->store, item, SOURCE_LEFT);
 		engine->note(engine->note_arg, ENGINE_LEFT_SCOPE, item);
@@ -273,6 +306,21 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* its watch will tell */
 	}
 	engine_settle(engine, item, now_ns);
+}
+
+/* What an earlier process learned of this server's ways (H11). */
+static void remember_pruned(struct item *item, const struct rewrite_facts *facts)
+{
+	const struct rewrite_pruned *pruned = &facts->pruned;
+
+	item->wrote_body = facts->mark;
+	item->answer_body = pruned->body;
+	if (!hash_is_zero(&pruned->from)) {
+		item->wrote_status = pruned->from;
+		item->answer_status = pruned->status;
+	}
+	item->noted = hash_equal(&pruned->body, &facts->body) &&
+		      (hash_is_zero(&pruned->from) || hash_equal(&pruned->status, &facts->status));
 }
 
 void engine_take_copy(struct engine *engine, struct item *item, const struct rewrite_facts *facts)
@@ -285,6 +333,13 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	item->copy_body = facts->body;
 	item->copy_status = facts->status;
 	item->copy_terminating = facts->terminating;
+	item->copy_finalizers = facts->finalizers;
+	item->copy_chosen = facts->chosen;
+	item->copy_shell = facts->shell;
+	item->copy_says_held = facts->is_copy && facts->says_held;
+	item->noted = false;
+	if (facts->is_copy && facts->says_pruned)
+		remember_pruned(item, facts);
 	(void)str_copy(item->copy_uid, sizeof(item->copy_uid), str_of(facts->uid));
 }
 
@@ -298,26 +353,18 @@ void engine_inspected(struct engine *engine, const struct engine_order *order,
 		engine_take_copy(engine, item, facts);
 	else
 		store_set_copy(&engine->store, item, COPY_NONE);
-	if (item->copy == COPY_FOREIGN)
-		item->retry_ns = now_ns + BACKOFF_LAST_NS;
+	if (item->copy == COPY_FOREIGN && !engine->rejoin)
+		item->retry_ns = now_ns + FOREIGN_NS;
 	engine_spread(engine, item, now_ns);
 	engine_settle(engine, item, now_ns);
 }
 
-bool engine_wrote(struct engine *engine, const struct engine_order *order,
-    const struct rewrite_facts *answer, bool warned, int64_t now_ns)
+/* What was sent, and what became of it (H11). */
+static void compare_answer(struct engine *engine, struct item *item,
+    const struct engine_order *order, const struct rewrite_facts *answer, const char *warning)
 {
-	struct item *item = finish(engine, order);
-	bool moved = strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT;
 	bool dropped;
 
-	went_well(engine, item);
-	item->refused = false;
-	item->created = item->created || order->action == ENGINE_CREATE;
-	engine->written++;
-	/* A watch may have shown a still newer state already. */
-	if (moved || answer->version >= item->copy_version)
-		engine_take_copy(engine, item, answer);
 	if (order->action == ENGINE_STATUS) {
 		item->wrote_status = order->status;
 		item->answer_status = answer->status;
@@ -327,14 +374,49 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
 		item->answer_body = answer->body;
 		dropped = !hash_equal(&answer->body, &order->body);
 	}
-	if (warned && dropped && !item->pruned) {
-		item->pruned = true; /* once (G20) */
-		engine->note(engine->note_arg, ENGINE_PRUNED, item);
-	}
+	if (!*warning || !dropped)
+		return;
+	free(item->dropped);
+	item->dropped = strdup(warning);
+	if (!item->pruned)
+		engine->note(engine->note_arg, ENGINE_PRUNED, item); /* once (G20) */
+	item->pruned = true;
+}
+
+bool engine_wrote(struct engine *engine, const struct engine_order *order,
+    const struct rewrite_facts *answer, const char *warning, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+	bool moved = strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT;
+
+	went_well(engine, item);
+	item->refused = false;
+	item->created = item->created || order->action == ENGINE_CREATE;
+	engine->written++;
+	/* A watch may have shown a still newer state already. */
+	if (moved || answer->version >= item->copy_version)
+		engine_take_copy(engine, item, answer);
+	if (order->action == ENGINE_CREATE || order->action == ENGINE_UPDATE ||
+	    order->action == ENGINE_STATUS)
+		compare_answer(engine, item, order, answer, warning);
 	if (moved)
 		engine_spread(engine, item, now_ns);
 	engine_settle(engine, item, now_ns);
 	return item->state == ITEM_IDLE;
+}
+
+void engine_archived(struct engine *engine, const struct engine_order *order, int64_t now_ns)
+{
+	struct item *item = finish(engine, order);
+
+	went_well(engine, item);
+	engine->archived++;
+	item->archived_version = item->copy_version;
+	/* It can be had again: no brake is needed, but for what a Namespace takes along. */
+	if (item->kind != KIND_NAMESPACE)
+		item->braked = false;
+	engine->note(engine->note_arg, ENGINE_ARCHIVED, item);
+	engine_settle(engine, item, now_ns);
 }
 
 void engine_deleted(struct engine *engine, const struct engine_order *order, int64_t now_ns)
@@ -343,8 +425,9 @@ void engine_deleted(struct engine *engine, const struct engine_order *order, int
 
 	went_well(engine, item);
 	engine->written++;
-	/* A Namespace goes slowly: its watch says when it is gone. */
-	if (item->kind == KIND_NAMESPACE)
+	item->recreate = false;
+	/* These go slowly: a watch says when they are gone. */
+	if (item->kind == KIND_NAMESPACE || item->copy_finalizers)
 		item->copy_terminating = true;
 	else
 		store_set_copy(&engine->store, item, COPY_NONE);
@@ -383,18 +466,33 @@ static bool not_found(struct engine *engine, struct item *item, enum engine_acti
 	return true;
 }
 
+/* H7: only these fields may never be changed in place, and only a refusal that names nothing else
+ * is cured by making the object anew. */
+static bool is_immutable(const struct item *item, const char *field)
+{
+	if (item->kind == KIND_ROLE_BINDING)
+		return strcmp(field, "roleRef") == 0;
+	return item->kind == KIND_SECRET && !item->shell && !item->copy_shell &&
+	       (strcmp(field, "type") == 0 || strcmp(field, "data") == 0 ||
+		   strcmp(field, "immutable") == 0);
+}
+
 /* How long to wait after a failure (M8, H7: some refusals end the matter until something changes).
  */
 static int64_t wait_after(struct engine *engine, struct item *item, enum engine_action action,
-    enum kube_class class, int64_t retry_after_ms)
+    const struct engine_failure *failure)
 {
-	switch (class) {
+	switch (failure->class) {
 	case KUBE_CONFLICT:
 	case KUBE_EXISTS:
 		if (is_write(action))
 			store_set_copy(&engine->store, item, COPY_UNSURE);
 		return item->attempts > 1 ? backoff(engine, item, RIGHTS_FIRST_NS) : 0;
 	case KUBE_INVALID:
+		if (action == ENGINE_UPDATE && is_immutable(item, failure->field)) {
+			item->recreate = true;
+			return 0;
+		} /* fall through */
 	case KUBE_TOO_LARGE:
 	case KUBE_REFUSED: item->refused = true; return BACKOFF_LAST_NS;
 	case KUBE_FORBIDDEN:
@@ -403,7 +501,7 @@ static int64_t wait_after(struct engine *engine, struct item *item, enum engine_
 	case KUBE_NO_RESOURCE: return NO_KIND_NS;
 	case KUBE_THROTTLED: {
 		int64_t wait_ns = backoff(engine, item, BACKOFF_FIRST_NS);
-		int64_t told_ns = retry_after_ms * BASE_NS_PER_MS;
+		int64_t told_ns = failure->retry_after_ms * BASE_NS_PER_MS;
 
 		return told_ns > wait_ns ? told_ns : wait_ns;
 	}
@@ -417,9 +515,10 @@ static int64_t wait_after(struct engine *engine, struct item *item, enum engine_
 	}
 }
 
-void engine_failed(struct engine *engine, const struct engine_order *order, enum kube_class class,
-    const char *why, int64_t retry_after_ms, int64_t now_ns)
+void engine_failed(struct engine *engine, const struct engine_order *order,
+    const struct engine_failure *failure, int64_t now_ns)
 {
+	enum kube_class class = failure->class;
 	struct item *item = finish(engine, order);
 	bool first = item->attempts == 0;
 
@@ -430,12 +529,12 @@ void engine_failed(struct engine *engine, const struct engine_order *order, enum
 	}
 	if (item->attempts < UINT8_MAX)
 		item->attempts++;
-	item->retry_ns = now_ns + wait_after(engine, item, order->action, class, retry_after_ms);
-	if (class != KUBE_CONFLICT && class != KUBE_EXISTS) {
+	item->retry_ns = now_ns + wait_after(engine, item, order->action, failure);
+	if (class != KUBE_CONFLICT && class != KUBE_EXISTS && !item->recreate) {
 		if (engine->kind_streak[item->kind] < UINT16_MAX)
 			engine->kind_streak[item->kind]++;
 		engine->failed++;
-		store_say(item, why);
+		store_say(item, failure->why);
 		if (first)
 			engine->note(engine->note_arg, ENGINE_TROUBLE, item);
 	}
@@ -445,7 +544,7 @@ void engine_failed(struct engine *engine, const struct engine_order *order, enum
 const char *engine_action_name(enum engine_action action)
 {
 	static const char *const names[] = { "none", "fetch", "prove", "inspect", "create",
-		"update", "status", "delete" };
+		"update", "status", "strip", "note", "archive", "delete" };
 
 	return names[action];
 }

@@ -21,6 +21,9 @@ enum engine_action {
 	ENGINE_CREATE,
 	ENGINE_UPDATE,
 	ENGINE_STATUS,
+	ENGINE_STRIP,   /* PUT what is there, as a copy without finalizers (C12) */
+	ENGINE_NOTE,    /* PUT what is there with annotations about it (H8, H11) */
+	ENGINE_ARCHIVE, /* keep what is there in the archive before it is replaced (C12) */
 	ENGINE_DELETE
 };
 
@@ -36,7 +39,8 @@ enum engine_note {
 	ENGINE_LEFT_SCOPE,
 	ENGINE_REGRESSED,
 	ENGINE_TROUBLE,
-	ENGINE_PRUNED
+	ENGINE_PRUNED,
+	ENGINE_ARCHIVED
 };
 typedef void engine_note_fn(void *arg, enum engine_note note, struct item *item);
 
@@ -54,6 +58,10 @@ struct engine {
 	bool verified;  /* the source proved to be the granted one (G6) */
 	bool regressed; /* the source went back in time (H10): frozen */
 	bool draining;  /* H3: what is held is written, nothing is read any more */
+	bool rejoin; /* objects here are of an own past: adopted, archived, never just replaced */
+	bool redo;   /* what waits for other deletions is to be judged anew */
+	uint32_t doomed[KIND_COUNT]; /* objects of a rejoin that are still to be deleted */
+	uint64_t archived;
 	uint64_t written, failed, random;
 	char controller_namespace[64];
 	engine_note_fn *note;
@@ -110,13 +118,24 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 /* INSPECT: the local object, NULL: none. */
 void engine_inspected(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *facts, int64_t now_ns);
-/* CREATE, UPDATE, STATUS: what the server made of it. warned: it said that it dropped fields. True:
- * the copy is now as it should be. */
+/* CREATE, UPDATE, STATUS, STRIP, NOTE: what the server made of it. warning: what it said of fields
+ * that it dropped, "": nothing. True: the copy is now as it should be. */
 bool engine_wrote(struct engine *engine, const struct engine_order *order,
-    const struct rewrite_facts *answer, bool warned, int64_t now_ns);
+    const struct rewrite_facts *answer, const char *warning, int64_t now_ns);
+/* ARCHIVE: all of the object is in the archive. */
+void engine_archived(struct engine *engine, const struct engine_order *order, int64_t now_ns);
 void engine_deleted(struct engine *engine, const struct engine_order *order, int64_t now_ns);
-void engine_failed(struct engine *engine, const struct engine_order *order, enum kube_class class,
-    const char *why, int64_t retry_after_ms, int64_t now_ns);
+/* field: the one that every cause of an invalid object names, "": none or several (H7). */
+struct engine_failure {
+	enum kube_class class;
+	const char *why, *field;
+	int64_t retry_after_ms;
+};
+void engine_failed(struct engine *engine, const struct engine_order *order,
+    const struct engine_failure *failure, int64_t now_ns);
+
+/* A rejoin begins or ends: what is here is known anew by the lists that follow (C12). */
+void engine_rejoin(struct engine *engine, bool rejoin, int64_t now_ns);
 
 /* Names the held deletions: equal sets have equal hashes; 0: none. */
 uint64_t engine_held_hash(const struct engine *engine);

@@ -157,7 +157,9 @@ void feed_start(struct feed *feed)
 	if (row->place == KIND_CONTROLLER)
 		where = syncer->engine.controller_namespace;
 	kube_url_path(&path, row->group, row->version, row->plural, where, NULL, NULL);
-	if (feed->side == SIDE_COPIES)
+	if (feed->side == SIDE_COPIES && syncer->engine.rejoin)
+		; /* everything: what is of an own past bears no label (C12) */
+	else if (feed->side == SIDE_COPIES)
 		kube_url_query(&query, "labelSelector", REWRITE_LABEL "=" REWRITE_ORIGIN);
 	else if (row->labelled)
 		kube_url_query(&query, "labelSelector", KIND_OWNER_LABEL "=" KIND_OWNER_VALUE);
@@ -266,6 +268,21 @@ static void stop(struct feed *feed, void *arg)
 void feeds_stop_source(struct syncer *syncer)
 {
 	feeds_visit(syncer, SIDE_SOURCE, stop, NULL);
+}
+
+void feeds_rejoin(struct syncer *syncer, bool rejoin)
+{
+	if (syncer->engine.rejoin == rejoin)
+		return;
+	log_info("rejoin: %s", rejoin
+				   ? "what is here becomes copies, differences are archived first"
+				   : "done, everything here is a copy");
+	/* What is here is known before the source's lists say what is too much. */
+	if (rejoin)
+		feeds_stop_source(syncer);
+	feeds_visit(syncer, SIDE_COPIES, stop, NULL);
+	engine_rejoin(&syncer->engine, rejoin, base_clock_boot_ns());
+	syncer_advance_soon(syncer);
 }
 
 static void tally_fault(struct feed *feed, void *arg)

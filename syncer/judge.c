@@ -25,14 +25,30 @@ static struct decision act(const struct item *item, enum engine_action action)
 		.not_before_ns = item->retry_ns };
 }
 
-/* Mirrored namespaces only (L82): its Namespace is chosen at the source and ours here (L66). */
-static bool in_scope(const struct item *item)
+static struct decision excluded(const char *why)
+{
+	return (struct decision){ .state = ITEM_EXCLUDED, .why = why };
+}
+
+/* Objects of an own past may become copies while the hub rejoins (C12); a Namespace that is not
+ * KubeSlice's, never. */
+static bool is_adoptable(const struct engine *engine, const struct item *item)
+{
+	return engine->rejoin && (item->copy_chosen || !kind_row(item->kind)->labelled);
+}
+
+/* Mirrored namespaces only (L82): its Namespace is chosen at the source and ours here (L66), or one
+ * of an own past that is proven to be gone at the source. */
+static bool in_scope(const struct engine *engine, const struct item *item)
 {
 	const struct item *home = item->space->self;
 
 	if (kind_row(item->kind)->place != KIND_MIRRORED)
 		return true;
-	return home && home->source == SOURCE_PRESENT && home->copy != COPY_FOREIGN;
+	if (!home || (home->copy == COPY_FOREIGN && !is_adoptable(engine, home)))
+		return false;
+	return home->source == SOURCE_PRESENT || (engine->rejoin && home->copy != COPY_NONE &&
+						     home->source == SOURCE_ABSENT && home->proofs);
 }
 
 static bool copies_known(const struct engine *engine, const struct item *item)
@@ -51,6 +67,28 @@ static bool home_is_ready(const struct item *item)
 	if (kind_row(item->kind)->place != KIND_MIRRORED)
 		return true;
 	return home->copy == COPY_PRESENT && !home->copy_terminating;
+}
+
+bool judge_is_pristine(const struct item *item)
+{
+	if (item->copy != COPY_PRESENT)
+		return false;
+	return item->shell || hash_equal(&item->copy_mark, &item->copy_body) ||
+	       (hash_equal(&item->copy_mark, &item->wrote_body) &&
+		   hash_equal(&item->copy_body, &item->answer_body));
+}
+
+/* I11: is there anything in it that neither the mirror wrote nor the source has? */
+static bool must_be_archived(const struct engine *engine, const struct item *item)
+{
+	bool has_source = item->source == SOURCE_PRESENT;
+	bool body = judge_is_pristine(item) ||
+		    (has_source && hash_equal(&item->copy_body, &item->source_body));
+	bool status = hash_is_zero(&item->copy_status) ||
+		      (has_source && hash_equal(&item->copy_status, &item->source_status)) ||
+		      hash_equal(&item->copy_status, &item->answer_status);
+
+	return engine->rejoin && !(body && status) && item->archived_version != item->copy_version;
 }
 
 bool judge_body_differs(const struct item *item)
@@ -117,57 +155,168 @@ static struct decision judge_new_shell(const struct item *item)
 	return blocked("the token's ServiceAccount is not mirrored");
 }
 
-static struct decision judge_present(const struct engine *engine, const struct item *item)
+/* It bears no mark of ours. On a hub that rejoins it becomes a copy, archived first unless it is
+ * equal; a token's Secret keeps the bytes that are good here (L85). */
+static struct decision judge_foreign(const struct engine *engine, const struct item *item)
 {
 	struct decision decision;
 
-	if (item->copy == COPY_FOREIGN) {
+	if (!is_adoptable(engine, item) || item->shell != item->copy_shell) {
 		decision = act(item, ENGINE_INSPECT);
 		decision.state = ITEM_BLOCKED;
 		decision.why = "an object of that name is there that is no copy of the mirror";
 		return decision;
 	}
-	if (item->copy == COPY_PRESENT && item->copy_term > engine->term)
-		return blocked("the copy is of a later term than the source");
 	if (!home_is_ready(item) || item->copy_terminating)
 		return waits;
-	if (item->copy == COPY_NONE && item->shell)
-		return judge_new_shell(item);
 	if (item->shell)
-		return idle; /* filled by this hub's token controller, never touched again (L85) */
-	if (owner_is_awaited(engine, item))
+		return act(item, ENGINE_STRIP);
+	if (must_be_archived(engine, item))
+		return act(item, ENGINE_ARCHIVE);
+	return owner_is_awaited(engine, item) ? waits : write(item, ENGINE_UPDATE);
+}
+
+/* Its copy is being deleted and still has finalizers: as the source's own object, or it is in the
+ * way of that (situation 4). */
+static struct decision judge_going(const struct item *item)
+{
+	if (!item->copy_finalizers)
 		return waits;
-	if (item->copy == COPY_NONE)
-		return write(item, ENGINE_CREATE);
-	if (judge_body_differs(item) || owner_differs(item))
+	if (!item->terminating)
+		return act(item, ENGINE_STRIP);
+	if (item->copy_finalizers != item->source_finalizers || judge_body_differs(item))
 		return write(item, ENGINE_UPDATE);
-	if (judge_status_differs(item))
-		return write(item, ENGINE_STATUS);
 	return idle;
 }
 
-static struct decision judge_absent(const struct item *item)
+static bool must_go_along(const struct item *item)
 {
-	struct decision decision;
-	unsigned proofs = item->kind == KIND_NAMESPACE ? 2 : kind_row(item->kind)->labelled ? 1 : 0;
+	return item->terminating && item->source_finalizers && item->kind != KIND_NAMESPACE;
+}
 
-	if (item->copy != COPY_PRESENT)
-		return idle; /* nothing of ours to delete (L66, L73) */
-	if (item->braked)
-		return (struct decision){ .state = ITEM_HELD };
-	if (item->copy_terminating)
-		return waits;
-	if (item->proofs >= proofs)
+/* The server made something else of it, and the copy does not say so yet (H11, G20). */
+static bool must_be_noted(const struct item *item)
+{
+	return !item->noted && !item->shell &&
+	       (!hash_equal(&item->copy_body, &item->source_body) ||
+		   (kind_row(item->kind)->status && !item->terminating &&
+		       !hash_equal(&item->copy_status, &item->source_status)));
+}
+
+static struct decision judge_copy(const struct engine *engine, const struct item *item)
+{
+	bool body = judge_body_differs(item) || owner_differs(item) || item->copy_says_held;
+	bool finalizers =
+	    item->copy_finalizers != (must_go_along(item) ? item->source_finalizers : 0);
+	bool status = judge_status_differs(item);
+
+	if (item->recreate || item->shell != item->copy_shell)
+		return item->copy_shell
+			   ? blocked("a token's Secret is never replaced by another type")
+		       : must_be_archived(engine, item) ? act(item, ENGINE_ARCHIVE)
+							: act(item, ENGINE_DELETE);
+	if ((body || status || finalizers) && must_be_archived(engine, item))
+		return act(item, ENGINE_ARCHIVE);
+	if (body || finalizers)
+		return write(item, ENGINE_UPDATE);
+	if (status)
+		return write(item, ENGINE_STATUS);
+	if (must_go_along(item))
 		return act(item, ENGINE_DELETE);
-	decision = act(item, ENGINE_PROVE);
+	return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
+}
+
+static struct decision judge_present(const struct engine *engine, const struct item *item)
+{
+	if (item->left_out)
+		return excluded("left out: it is marked " MARK_PREFIX "mirror: \"false\"");
+	if (item->on_hold)
+		return excluded("its copy stays as it is: it is marked " MARK_PREFIX "hold");
+	if (item->forbidden)
+		return blocked(NULL);
+	if (item->copy == COPY_FOREIGN)
+		return judge_foreign(engine, item);
+	if (item->copy == COPY_PRESENT && item->copy_term > engine->term)
+		return blocked("the copy is of a later term than the source");
+	if (!home_is_ready(item))
+		return waits;
+	if (item->copy == COPY_PRESENT && item->copy_terminating)
+		return judge_going(item);
+	if (item->copy == COPY_NONE && item->shell)
+		return judge_new_shell(item);
+	if (item->shell && item->copy_shell)
+		return idle; /* filled by this hub's token controller, never touched again (L85) */
+	if (owner_is_awaited(engine, item))
+		return waits;
+	return item->copy == COPY_NONE ? write(item, ENGINE_CREATE) : judge_copy(engine, item);
+}
+
+/* C12: what an own past left goes in the reverse order of the kinds. A Namespace takes everything
+ * in it along, so nothing may be in it that is kept nowhere else (I11). */
+static struct decision judge_last(const struct engine *engine, const struct item *item)
+{
+	const struct space *inside = NULL;
+
+	for (unsigned kind = item->kind + 1u; engine->rejoin && kind < KIND_COUNT; kind++)
+		if (engine->doomed[kind])
+			return waits;
+	if (item->kind == KIND_NAMESPACE)
+		inside = map_get(&engine->store.spaces, str_of(item_name(item)));
+	for (const struct item *at = inside ? inside->items : NULL; at; at = at->space_next) {
+		if (at->copy != COPY_NONE && !judge_is_pristine(at))
+			return blocked("it holds an object that is neither a copy nor archived");
+	}
+	return act(item, ENGINE_DELETE);
+}
+
+static struct decision judge_held(const struct item *item)
+{
+	struct decision decision = act(item, ENGINE_NOTE);
+
+	if (item->copy_says_held || item->shell || item->copy_shell)
+		decision.action = ENGINE_NONE;
+	decision.state = ITEM_HELD;
+	return decision;
+}
+
+static struct decision prove(const struct item *item)
+{
+	struct decision decision = act(item, ENGINE_PROVE);
+
 	if (item->proofs && decision.not_before_ns < item->proved_ns + SECOND_LOOK_NS)
 		decision.not_before_ns = item->proved_ns + SECOND_LOOK_NS;
 	return decision;
 }
 
+static struct decision judge_absent(const struct engine *engine, const struct item *item)
+{
+	const struct item *home = item->space->self;
+	bool home_is_gone = home && home->source == SOURCE_ABSENT;
+	bool foreign = item->copy == COPY_FOREIGN && is_adoptable(engine, item);
+	bool looked = item->proofs > 0 || !kind_row(item->kind)->labelled || home_is_gone;
+
+	if (item->copy != COPY_PRESENT && !foreign)
+		return idle; /* nothing of ours to delete (L66, L73) */
+	if (item->copy_terminating && !item->copy_finalizers)
+		return waits;
+	if (!looked && (foreign || !item->braked))
+		return prove(item);
+	if (must_be_archived(engine, item))
+		return act(item, ENGINE_ARCHIVE);
+	if (foreign)
+		return home_is_ready(item) ? act(item, ENGINE_STRIP) : waits;
+	if (item->braked)
+		return judge_held(item);
+	if (item->kind == KIND_NAMESPACE && item->proofs < 2)
+		return prove(item);
+	if (item->copy_finalizers)
+		return act(item, ENGINE_STRIP);
+	return judge_last(engine, item);
+}
+
 struct decision judge_item(const struct engine *engine, const struct item *item)
 {
-	if (!in_scope(item))
+	if (!in_scope(engine, item))
 		return outside;
 	if (item->source == SOURCE_UNKNOWN || item->source == SOURCE_LEFT)
 		return idle;
@@ -175,5 +324,6 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 		return waits;
 	if (item->copy == COPY_UNSURE)
 		return act(item, ENGINE_INSPECT);
-	return item->source == SOURCE_PRESENT ? judge_present(engine, item) : judge_absent(item);
+	return item->source == SOURCE_PRESENT ? judge_present(engine, item)
+					      : judge_absent(engine, item);
 }

@@ -16,6 +16,8 @@ struct decision {
 };
 
 struct decision judge_item(const struct engine *engine, const struct item *item);
+/* Is it exactly what the mirror wrote (C12)? */
+bool judge_is_pristine(const struct item *item);
 bool judge_body_differs(const struct item *item);
 bool judge_status_differs(const struct item *item);
 

@@ -50,6 +50,11 @@ enum verdict syncer_on_mirror_grant(
 			engine_source_replaced(engine, now_ns);
 		feeds_relist(syncer);
 	}
+	/* C12; its end is the syncer's own word: a whole pass. */
+	if (message->rejoin) {
+		syncer->pass_done = false;
+		feeds_rejoin(syncer, true);
+	}
 	engine_rejudge(engine, now_ns);
 	syncer_advance_soon(syncer);
 	writes_pump(syncer);

@@ -118,16 +118,20 @@ static void send_blocked_all(struct syncer *syncer)
 	struct item *item;
 	unsigned row = 0;
 
-	if (store->count[ITEM_BLOCKED])
+	if (store->count[ITEM_BLOCKED] + store->count[ITEM_HELD] + store->count[ITEM_EXCLUDED])
 		for (size_t at = 0; row < BLOCKED_ROWS && (item = map_next(&store->items, &at));) {
 			char object[400];
 
-			if (item->state != ITEM_BLOCKED)
+			if (item->state != ITEM_BLOCKED && item->state != ITEM_HELD &&
+			    item->state != ITEM_EXCLUDED)
 				continue;
 			(void)snprintf(object, sizeof(object), "%s %s%s%s",
 			    kind_row((enum kind)item->kind)->kind, item_namespace(item),
 			    *item_namespace(item) ? "/" : "", item_name(item));
-			send_blocked(syncer, row++, object, item->why ? item->why : "");
+			send_blocked(syncer, row++, object,
+			    item->state == ITEM_HELD ? "its deletion is held until confirmed"
+			    : item->why              ? item->why
+						     : "");
 		}
 	for (; row < BLOCKED_ROWS; row++)
 		if (syncer->blocked_rows[row])
@@ -198,6 +202,15 @@ void report_barrier(struct syncer *syncer, struct str handover)
 	loop_timer_set(syncer->loop, &syncer->barrier, base_clock_boot_ns() + BARRIER_NS);
 }
 
+/* C12: everything here is a copy now, so only copies are looked at from here on. */
+static void end_rejoin(struct syncer *syncer)
+{
+	if (!syncer->engine.rejoin || !report_is_complete(syncer))
+		return;
+	log_info("rejoin: %llu objects archived", (unsigned long long)syncer->engine.archived);
+	feeds_rejoin(syncer, false);
+}
+
 static void on_report(void *arg, int64_t now_ns)
 {
 	struct syncer *syncer = arg;
@@ -205,6 +218,7 @@ static void on_report(void *arg, int64_t now_ns)
 	syncer->reported_ns = now_ns;
 	send_elector(syncer, now_ns);
 	send_monitor(syncer, now_ns);
+	end_rejoin(syncer);
 	/* An unwritten change grows older by itself. */
 	if (syncer->engine.store.count[ITEM_PENDING])
 		loop_timer_set(syncer->loop, &syncer->report, now_ns + REPORT_NS);
@@ -255,13 +269,17 @@ void report_note(void *arg, enum engine_note note, struct item *item)
 		syncer_advance_soon(syncer);
 		return;
 	}
+	if (note == ENGINE_ARCHIVED)
+		return; /* the archive is the list; local.c logs the name */
 	if (note == ENGINE_TROUBLE) {
 		if (item->reported)
 			return;
 		item->reported = true; /* once until it is in order again (G5) */
 	}
 	event.reason = (uint32_t)reasons[note];
-	event.note = str_of(item && item->why ? item->why : texts[note]);
+	event.note = str_of(note == ENGINE_PRUNED && item->dropped ? item->dropped
+			    : item && item->why                    ? item->why
+								   : texts[note]);
 	event.kind = str_of(item ? kind_row((enum kind)item->kind)->kind : "");
 	event.namespace = str_of(item ? item_namespace(item) : "");
 	event.object = str_of(item ? item_name(item) : "");

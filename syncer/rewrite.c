@@ -4,6 +4,7 @@
  */
 #include "syncer/rewrite.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -13,10 +14,7 @@
 #include "kube/json.h"
 #include "kube/lease.h"
 
-#define LAST_APPLIED      "kubectl.kubernetes.io/last-applied-configuration"
 #define ACCOUNT_NAME      "kubernetes.io/service-account.name"
-#define ACCOUNT_UID       "kubernetes.io/service-account.uid"
-#define TOKEN_LAST_USED   "kubernetes.io/legacy-token-last-used"
 #define HASH_SOURCE_BYTES (8u << 20)
 
 bool hash_equal(const struct hash *a, const struct hash *b)
@@ -56,20 +54,21 @@ static struct hash hash_json(const json_t *value)
 	return hash;
 }
 
-static void hash_to_text(const struct hash *hash, char text[33])
+void hash_to_text(const struct hash *hash, char text[33])
 {
 	for (size_t i = 0; i < sizeof(hash->byte); i++)
 		(void)snprintf(text + 2 * i, 3, "%02x", hash->byte[i]);
 }
 
+/* Of the first 32 characters; zero when they are no hash. */
 static struct hash hash_from_text(const char *text)
 {
-	struct hash hash = { { 0 } };
+	struct hash hash;
 
-	if (strlen(text) != 2 * sizeof(hash.byte))
-		return hash;
 	for (size_t i = 0; i < sizeof(hash.byte); i++)
-		if (sscanf(text + 2 * i, "%2hhx", &hash.byte[i]) != 1)
+		if (!isxdigit((unsigned char)text[2 * i]) ||
+		    !isxdigit((unsigned char)text[2 * i + 1]) ||
+		    sscanf(text + 2 * i, "%2hhx", &hash.byte[i]) != 1)
 			return (struct hash){ { 0 } };
 	return hash;
 }
@@ -79,47 +78,39 @@ static bool is_shell(enum kind kind, const json_t *object)
 	return kind == KIND_SECRET && strcmp(kube_json_text(object, "type"), KIND_TOKEN_TYPE) == 0;
 }
 
-/* A label or annotation that does not travel: our own marks, the account's uid of a token (L84). */
-static bool mark_stays_behind(const char *key, bool shell)
-{
-	return strncmp(key, REWRITE_PREFIX, strlen(REWRITE_PREFIX)) == 0 ||
-	       (shell && (strcmp(key, ACCOUNT_UID) == 0 || strcmp(key, LAST_APPLIED) == 0));
-}
-
-/* A copy of metadata.labels or .annotations without what stays behind; for hashing also without
- * what others change by themselves (H11, M14). NULL when nothing is left. */
-static json_t *take_marks(const json_t *metadata, const char *which, bool shell, bool hashing)
-{
-	json_t *from = json_object_get(metadata, which), *value, *marks = NULL;
-	const char *key;
-
-	if (!json_is_object(from))
-		return NULL;
-	json_object_foreach(from, key, value)
-	{
-		if (mark_stays_behind(key, shell) ||
-		    (hashing &&
-			(strcmp(key, LAST_APPLIED) == 0 || strcmp(key, TOKEN_LAST_USED) == 0)))
-			continue;
-		if (!marks)
-			marks = json_object();
-		json_object_set(marks, key, value);
-	}
-	return marks;
-}
-
 static bool member_stays_behind(enum kind kind, const char *key, bool shell)
 {
-	if (strcmp(key, "metadata") == 0 || strcmp(key, "status") == 0)
+	/* Items of a list carry neither apiVersion nor kind: both are put in by us. */
+	if (strcmp(key, "metadata") == 0 || strcmp(key, "status") == 0 ||
+	    strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0)
 		return true;
 	if (kind == KIND_NAMESPACE)
 		return strcmp(key, "spec") == 0;
 	return shell && (strcmp(key, "data") == 0 || strcmp(key, "stringData") == 0);
 }
 
-/* The copy without status, label and annotations of ours: what is hashed and what is sent. */
-static json_t *take_body(enum kind kind, const json_t *object, bool hashing)
+/* A copy's lists count as the source's as long as they hold what the source lists (B23). */
+static void compare_lists(const json_t *account, json_t *body)
 {
+	json_t *lists = marks_annotation(json_object_get(account, "metadata"), MARK_LISTS);
+
+	if (marks_lists_hold(account, lists))
+		for (size_t i = 0; i < 2; i++) {
+			json_t *list = json_object_get(lists, marks_list_names[i]);
+
+			if (list)
+				json_object_set(body, marks_list_names[i], list);
+			else
+				json_object_del(body, marks_list_names[i]);
+		}
+	json_decref(lists);
+}
+
+/* The copy without status, label and annotations of ours: what is hashed and what is sent. */
+static json_t *take_body(enum kind kind, const json_t *object, enum marks_use use)
+{
+	static const char *const names[] = { "name", "namespace" };
+	static const char *const places[] = { "labels", "annotations" };
 	const json_t *metadata = json_object_get(object, "metadata");
 	json_t *body = json_object(), *kept = json_object(), *value, *marks;
 	bool shell = is_shell(kind, object);
@@ -127,24 +118,23 @@ static json_t *take_body(enum kind kind, const json_t *object, bool hashing)
 
 	json_object_set_new(body, "metadata", kept);
 	for (unsigned i = 0; i < 2; i++) {
-		static const char *const names[] = { "name", "namespace" };
-
 		value = json_object_get(metadata, names[i]);
 		if (value)
 			json_object_set(kept, names[i], value);
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		static const char *const names[] = { "labels", "annotations" };
-
-		marks = take_marks(metadata, names[i], shell, hashing);
+		marks = marks_take(metadata, places[i], shell, use);
 		if (marks)
-			json_object_set_new(kept, names[i], marks);
+			json_object_set_new(kept, places[i], marks);
 	}
 	/* json_object_foreach wants a writable object and does not write. */
-	json_object_foreach((json_t *)object, key, value)
-	    /* Items of a list carry neither apiVersion nor kind: both are put in by us. */
-	    if (!member_stays_behind(kind, key, shell) && strcmp(key, "apiVersion") != 0 &&
-		strcmp(key, "kind") != 0) json_object_set(body, key, value);
+	json_object_foreach((json_t *)object, key,
+	    value) if (!member_stays_behind(kind, key, shell)) json_object_set(body, key, value);
+	if (kind == KIND_SERVICE_ACCOUNT && use == MARKS_HASH_OF_COPY)
+		compare_lists(object, body);
+	marks = use == MARKS_COPY ? NULL : marks_parked(metadata, use);
+	if (marks)
+		json_object_set_new(kept, "parked", marks);
 	return body;
 }
 
@@ -170,6 +160,16 @@ static void read_owner(enum kind kind, const json_t *metadata, struct rewrite_fa
 	}
 }
 
+/* "BODY FROM STATUS FIELDS": three hashes, and what the server said of the fields. */
+static bool read_pruned(const char *text, struct rewrite_pruned *out)
+{
+	if (strlen(text) < 98 || text[32] != ' ' || text[65] != ' ')
+		return false;
+	*out = (struct rewrite_pruned){ hash_from_text(text), hash_from_text(text + 33),
+		hash_from_text(text + 66) };
+	return true;
+}
+
 static void read_copy_marks(const json_t *metadata, struct rewrite_facts *out)
 {
 	json_t *annotations = json_object_get(metadata, "annotations");
@@ -177,12 +177,37 @@ static void read_copy_marks(const json_t *metadata, struct rewrite_facts *out)
 
 	out->is_copy =
 	    kube_json_text(json_object_get(metadata, "labels"), REWRITE_LABEL)[0] != '\0';
+	out->left_out = strcmp(kube_json_text(annotations, REWRITE_PREFIX "mirror"), "false") == 0;
+	out->on_hold = json_object_get(annotations, REWRITE_PREFIX "hold") != NULL;
+	out->says_held = json_object_get(annotations, REWRITE_PREFIX "delete-held") != NULL;
+	out->says_pruned =
+	    read_pruned(kube_json_text(annotations, REWRITE_PREFIX "pruned"), &out->pruned);
 	out->mark = hash_from_text(kube_json_text(annotations, REWRITE_PREFIX "content-hash"));
 	str_to_u64(
 	    str_of(kube_json_text(annotations, REWRITE_PREFIX "source-rv")), &out->source_version);
 	str_to_u64(
 	    str_of(kube_json_text(annotations, REWRITE_PREFIX "source-term")), &out->source_term);
 	out->owner_uid = rewrite_uid_hash(kube_json_text(json_array_get(owners, 0), "uid"));
+}
+
+/* Those that the collector itself sets and clears are no controller's. */
+static bool is_collectors(const char *finalizer)
+{
+	return strcmp(finalizer, "foregroundDeletion") == 0 || strcmp(finalizer, "orphan") == 0;
+}
+
+static uint64_t read_finalizers(const json_t *metadata)
+{
+	const json_t *list = json_object_get(metadata, "finalizers");
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+
+		if (name && !is_collectors(name))
+			sum += rewrite_uid_hash(name);
+	}
+	return sum;
 }
 
 /* A uid goes into preconditions and bodies: letters, digits and dashes, no more than 36. */
@@ -193,7 +218,8 @@ static bool uid_is_plain(const char *uid)
 	return n > 0 && n <= 36 && uid[n] == '\0';
 }
 
-int rewrite_read(enum kind kind, const json_t *object, struct rewrite_facts *out, struct err *err)
+int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
+    struct rewrite_facts *out, struct err *err)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const json_t *status = json_object_get(object, "status");
@@ -216,6 +242,7 @@ int rewrite_read(enum kind kind, const json_t *object, struct rewrite_facts *out
 			  KIND_OWNER_VALUE) == 0;
 	out->shell = is_shell(kind, object);
 	(void)kube_time_parse(kube_json_text(metadata, "creationTimestamp"), &out->created_us);
+	out->finalizers = read_finalizers(metadata);
 	read_copy_marks(metadata, out);
 	read_owner(kind, metadata, out);
 	if (out->shell) {
@@ -223,7 +250,8 @@ int rewrite_read(enum kind kind, const json_t *object, struct rewrite_facts *out
 		out->owner_name =
 		    kube_json_text(json_object_get(metadata, "annotations"), ACCOUNT_NAME);
 	}
-	body = take_body(kind, object, true);
+	body = take_body(
+	    kind, object, side == REWRITE_OWN && out->is_copy ? MARKS_HASH_OF_COPY : MARKS_HASH);
 	out->body = hash_json(body);
 	json_decref(body);
 	if (status && kind_row(kind)->status)
@@ -231,8 +259,7 @@ int rewrite_read(enum kind kind, const json_t *object, struct rewrite_facts *out
 	return 0;
 }
 
-/* Label and annotations of a copy (interfaces (e)). */
-static void put_marks(json_t *metadata, const struct rewrite_facts *facts, uint64_t term)
+void rewrite_mark(json_t *metadata, const struct rewrite_facts *facts, uint64_t term)
 {
 	json_t *labels = json_object_get(metadata, "labels");
 	json_t *annotations = json_object_get(metadata, "annotations");
@@ -251,17 +278,51 @@ static void put_marks(json_t *metadata, const struct rewrite_facts *facts, uint6
 	json_object_set_new(annotations, REWRITE_PREFIX "content-hash", json_string(text));
 }
 
+/* A JSON value as the text of an annotation. */
+static void put_annotation(json_t *metadata, const char *key, json_t *value)
+{
+	struct buf text = buf_make(1u << 20);
+
+	if (!value)
+		return;
+	kube_json_put_sorted(&text, value);
+	json_object_set_new(json_object_get(metadata, "annotations"), key,
+	    json_stringn(text.data ? text.data : "", text.len));
+	buf_free(&text);
+	json_decref(value);
+}
+
+/* Of an object that is being deleted, for its copy to wait in the same state. */
+static void put_finalizers(const json_t *object, json_t *metadata)
+{
+	json_t *from = json_object_get(json_object_get(object, "metadata"), "finalizers"), *value;
+	json_t *list = json_array();
+	size_t i;
+
+	json_array_foreach(
+	    from, i, value) if (json_is_string(value) && !is_collectors(json_string_value(value)))
+	    json_array_append(list, value);
+	json_object_set_new(metadata, "finalizers", list);
+}
+
 int rewrite_copy(enum kind kind, const json_t *object, const struct rewrite_facts *facts,
     uint64_t term, struct buf *out, struct rewrite_copy *copy)
 {
 	const struct kind_row *row = kind_row(kind);
-	json_t *body = take_body(kind, object, false);
+	json_t *body = take_body(kind, object, MARKS_COPY);
+	json_t *metadata = json_object_get(body, "metadata");
 	const json_t *status = json_object_get(object, "status");
 	char version[96];
 
 	(void)snprintf(
 	    version, sizeof(version), "%s%s%s", row->group, *row->group ? "/" : "", row->version);
-	put_marks(json_object_get(body, "metadata"), facts, term);
+	rewrite_mark(metadata, facts, term);
+	put_annotation(
+	    metadata, MARK_PARKED, marks_parked(json_object_get(object, "metadata"), MARKS_COPY));
+	if (kind == KIND_SERVICE_ACCOUNT)
+		put_annotation(metadata, MARK_LISTS, marks_lists(object));
+	if (facts->terminating && facts->finalizers && kind != KIND_NAMESPACE)
+		put_finalizers(object, metadata);
 	json_object_set_new(body, "apiVersion", json_string(version));
 	json_object_set_new(body, "kind", json_string(row->kind));
 	kube_json_put(out, body);
@@ -287,6 +348,8 @@ void rewrite_finish(
 
 	CHECK(text.n > skip && memcmp(text.p, head, skip) == 0 && copy.status_at < text.n);
 	buf_append(out, text.p, skip);
+	/* One empty entry forgets who owns which field, and so do we (B21). */
+	buf_puts(out, "\"managedFields\":[{}],");
 	if (target->version)
 		buf_printf(out, "\"resourceVersion\":\"%" PRIu64 "\",\"uid\":\"%s\",",
 		    target->version, target->uid);

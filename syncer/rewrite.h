@@ -1,9 +1,11 @@
 /*
  * From an object of the source to its copy, and from any object to what must be compared. Pure:
  * JSON in, facts and text out; no I/O, no clock, nothing kept. What is left out of a copy: uid,
- * resourceVersion, managedFields, finalizers, deletionTimestamp, generateName, owner references
- * (written with local uids at the last moment), a Namespace's spec, a token's bytes.
- * Rules: L67-L72, L82-L87, H6, H11, H13, M9, M14.
+ * resourceVersion, managedFields (reset, so that no tool finds its fields owned by the mirror:
+ * B21), deletionTimestamp, generateName, owner references (written with local uids at the last
+ * moment), a Namespace's spec, a token's bytes; finalizers, unless the source's object is being
+ * deleted: then its copy is, too, and waits for the same finalizers (measured situation 4). Rules:
+ * L67-L72, L82-L87, H6, H11, H13, M9, M14, B21-B23.
  */
 #ifndef SYNCER_REWRITE_H
 #define SYNCER_REWRITE_H
@@ -14,16 +16,26 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "syncer/kinds.h"
+#include "syncer/marks.h"
 
 /* The first 128 bits of SHA-256 over sorted JSON; all zero: nothing there. */
 struct hash {
 	uint8_t byte[16];
 };
 
-#define REWRITE_LABEL    "ha.kubeslice.io/synced-from"
+#define REWRITE_LABEL    MARK_LABEL
 #define REWRITE_ORIGIN   "active"
-#define REWRITE_PREFIX   "ha.kubeslice.io/"
+#define REWRITE_PREFIX   MARK_PREFIX
 #define REWRITE_MAX_BODY (4u << 20)
+
+/* Where an object was read: on the own hub one with our label is compared as a copy. */
+enum rewrite_side { REWRITE_SOURCE, REWRITE_OWN };
+
+/* What a copy's annotation `pruned` says: what this hub's server made of what it was sent (H11). */
+struct rewrite_pruned {
+	struct hash body;         /* of the copy as it came back */
+	struct hash from, status; /* of the source's status, and of what became of it */
+};
 
 /* What one object says. Texts are views into the JSON value. */
 struct rewrite_facts {
@@ -33,11 +45,18 @@ struct rewrite_facts {
 	struct hash body, status; /* status all zero: it has none */
 	int64_t created_us;
 	bool terminating;
-	bool chosen;      /* carries the owner's label */
-	bool shell;       /* a service account's token Secret: its bytes never travel (L84) */
-	bool is_copy;     /* carries our label; the four fields below are then filled */
+	bool chosen;         /* carries the owner's label */
+	bool shell;          /* a service account's token Secret: its bytes never travel (L84) */
+	bool left_out;       /* marked mirror: "false" */
+	bool on_hold;        /* marked hold: its copy stays as it is */
+	const char *refusal; /* why it must not be mirrored (rules.h), NULL: it may */
+	uint64_t
+	    finalizers;   /* hash of them, in any order; 0: none that a controller has to handle */
+	bool is_copy;     /* carries our label; the fields below are then filled */
 	struct hash mark; /* annotation content-hash: what the mirror wrote */
 	uint64_t source_version, source_term;
+	bool says_held, says_pruned; /* annotations delete-held (H8), pruned (H11) */
+	struct rewrite_pruned pruned;
 	uint64_t owner_uid; /* hash of the uid in its first owner reference, 0: none */
 	/* The owner in the mirror, or for a shell its account; owner_name "" when none. */
 	enum kind owner_kind;
@@ -46,7 +65,8 @@ struct rewrite_facts {
 };
 
 /* 0, or -1 with what the object lacks (name, uid, resourceVersion, another kind's scope). */
-int rewrite_read(enum kind kind, const json_t *object, struct rewrite_facts *out, struct err *err);
+int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
+    struct rewrite_facts *out, struct err *err);
 
 /* The text of a copy. It begins with {"metadata":{ so that a version and owners can be put in,
  * and ends with the status, so that it can be cut off. */
@@ -72,8 +92,12 @@ struct rewrite_target {
 void rewrite_finish(struct buf *out, struct str text, struct rewrite_copy copy,
     const struct rewrite_target *target);
 
+/* The annotations that make an object a copy of this content. */
+void rewrite_mark(json_t *metadata, const struct rewrite_facts *facts, uint64_t term);
+
 bool hash_equal(const struct hash *a, const struct hash *b);
 bool hash_is_zero(const struct hash *hash);
+void hash_to_text(const struct hash *hash, char text[33]);
 /* 64 bits that stand for a uid; 0 only for "". */
 uint64_t rewrite_uid_hash(const char *uid);
 

@@ -45,13 +45,21 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 		engine_source_regressed(engine);
 	before = item->source;
 	changed = before != SOURCE_PRESENT || !hash_equal(&item->source_body, &facts->body) ||
-		  !hash_equal(&item->source_status, &facts->status);
+		  !hash_equal(&item->source_status, &facts->status) ||
+		  item->source_finalizers != facts->finalizers ||
+		  item->terminating != facts->terminating;
 	item->source_version = facts->version;
 	item->source_uid = rewrite_uid_hash(facts->uid);
 	item->source_body = facts->body;
 	item->source_status = facts->status;
 	item->created_us = facts->created_us;
 	item->terminating = facts->terminating;
+	item->source_finalizers = facts->finalizers;
+	item->left_out = facts->left_out;
+	item->on_hold = facts->on_hold;
+	item->forbidden = facts->refusal != NULL;
+	if (facts->refusal)
+		store_say(item, facts->refusal);
 	item->shell = facts->shell;
 	item->source_pass = pass;
 	item->proofs = 0;
@@ -61,7 +69,7 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	if (changed) {
 		item->attempts = 0;
 		item->retry_ns = 0;
-		item->refused = false;
+		item->refused = item->recreate = false;
 		store_release(&engine->store, item);
 	}
 	if (live)
@@ -117,13 +125,20 @@ static uint32_t visit_kind(struct engine *engine, enum kind kind, struct space *
 	return count;
 }
 
+/* Copies; and a Namespace of an own past (C12): it would take everything in it along. */
+static bool brake_sees(const struct item *item)
+{
+	return item->copy == COPY_PRESENT ||
+	       (item->copy == COPY_FOREIGN && item->kind == KIND_NAMESPACE);
+}
+
 static void count_copy(
     struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
 {
 	(void)engine;
 	(void)pass;
 	(void)now_ns;
-	*count += item->copy == COPY_PRESENT;
+	*count += brake_sees(item);
 }
 
 static bool is_missing(const struct item *item, uint32_t pass)
@@ -137,7 +152,7 @@ static void count_missing(
 {
 	(void)engine;
 	(void)now_ns;
-	*count += is_missing(item, pass) && item->copy == COPY_PRESENT;
+	*count += is_missing(item, pass) && brake_sees(item);
 }
 
 static void mark_missing(
@@ -157,7 +172,7 @@ static void mark_missing_and_hold(
     struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
 {
 	if (is_missing(item, pass))
-		item->braked = item->copy == COPY_PRESENT;
+		item->braked = brake_sees(item);
 	mark_missing(engine, item, pass, now_ns, count);
 }
 
@@ -218,11 +233,14 @@ void engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrit
 	if (!item)
 		return;
 	item->copy_pass = pass;
-	/* Our own write's answer was quicker. An older version of the same object is stale. */
-	if (item->copy == COPY_PRESENT && facts->version <= item->copy_version &&
-	    strcmp(item->copy_uid, facts->uid) == 0)
+	if (!facts->is_copy && !engine->rejoin)
 		return;
-	moved = item->copy != COPY_PRESENT || strcmp(item->copy_uid, facts->uid) != 0 ||
+	/* Our own write's answer was quicker. An older version of the same object is stale. */
+	if ((item->copy == COPY_PRESENT || item->copy == COPY_FOREIGN) &&
+	    facts->version <= item->copy_version && strcmp(item->copy_uid, facts->uid) == 0)
+		return;
+	moved = item->copy != COPY_PRESENT || !facts->is_copy ||
+		strcmp(item->copy_uid, facts->uid) != 0 ||
 		item->copy_terminating != facts->terminating;
 	engine_take_copy(engine, item, facts);
 	if (moved)
@@ -251,8 +269,10 @@ void engine_copy_gone(struct engine *engine, enum kind kind, const char *namespa
 static void mark_copy_missing(
     struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
 {
+	bool listed = item->copy == COPY_PRESENT || (engine->rejoin && item->copy == COPY_FOREIGN);
+
 	(void)count;
-	if (item->copy == COPY_PRESENT && item->copy_pass != pass && !item->busy)
+	if (listed && item->copy_pass != pass && !item->busy)
 		lose_copy(engine, item, now_ns);
 	else
 		engine_settle(engine, item, now_ns);
@@ -333,14 +353,23 @@ bool engine_is_pristine(const struct engine *engine)
 	struct item *item;
 
 	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
-		bool as_answered = hash_equal(&item->copy_mark, &item->wrote_body) &&
-				   hash_equal(&item->copy_body, &item->answer_body);
-
-		if (item->copy == COPY_FOREIGN)
-			return false;
-		if (item->copy == COPY_PRESENT && !item->shell && !as_answered &&
-		    !hash_equal(&item->copy_mark, &item->copy_body))
+		if (item->copy == COPY_FOREIGN ||
+		    (item->copy == COPY_PRESENT && !judge_is_pristine(item)))
 			return false;
 	}
 	return true;
+}
+
+void engine_rejoin(struct engine *engine, bool rejoin, int64_t now_ns)
+{
+	struct space *space;
+
+	engine->rejoin = rejoin;
+	if (rejoin) {
+		/* Until its lists are complete nobody knows what is here. */
+		engine->copies_synced = 0;
+		for (size_t at = 0; (space = map_next(&engine->store.spaces, &at));)
+			space->copies_synced = 0;
+	}
+	engine_rejudge(engine, now_ns);
 }

@@ -51,7 +51,7 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	struct item *item;
 	struct err err;
 
-	if (rewrite_read(feed->kind, object, &facts, &err) < 0) {
+	if (rewrite_read(feed->kind, REWRITE_SOURCE, object, &facts, &err) < 0) {
 		log_warn("the source sent an object that cannot be mirrored: %s", err.text);
 		(void)str_copy(feed->fault, sizeof(feed->fault), str_of(err.text));
 		feed->counts = feed->bad_object = true; /* until the next whole list */

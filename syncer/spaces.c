@@ -112,7 +112,16 @@ static void stop_side(struct place *place, enum side side)
 		feed_stop(&place->feeds[side][i]);
 }
 
-static void start_feeds(struct place *place)
+static bool copies_synced(const struct place *place)
+{
+	for (unsigned i = 0; i < FEEDS_EACH; i++)
+		if (!place->feeds[SIDE_COPIES][i].synced)
+			return false;
+	return true;
+}
+
+/* with_source: the source has that namespace, too. */
+static void start_feeds(struct place *place, bool with_source)
 {
 	for (unsigned i = 0; i < FEEDS_EACH; i++) {
 		struct feed *copies = &place->feeds[SIDE_COPIES][i];
@@ -120,16 +129,22 @@ static void start_feeds(struct place *place)
 
 		if (!copies->watch && !copies->parked)
 			feed_start(copies);
-		if (copies->synced && !source->watch && !source->parked)
+		if (with_source && copies->synced && !source->watch && !source->parked)
 			feed_start(source);
 	}
+	if (!with_source && copies_synced(place))
+		engine_source_space_gone(
+		    &place->syncer->engine, place->space, base_clock_boot_ns());
 }
 
 static void space_advance(struct syncer *syncer, struct space *space)
 {
 	struct item *home = space->self;
-	bool chosen = home && home->source == SOURCE_PRESENT;
-	bool here = home && (home->copy == COPY_PRESENT || home->copy == COPY_UNSURE);
+	bool rejoin = syncer->engine.rejoin;
+	bool left = home && rejoin && home->source == SOURCE_ABSENT && home->proofs; /* C12 */
+	bool chosen = home && (home->source == SOURCE_PRESENT || left);
+	bool here = home && (home->copy == COPY_PRESENT || home->copy == COPY_UNSURE ||
+				(rejoin && home->copy == COPY_FOREIGN && home->copy_chosen));
 	struct place *place = chosen && here ? place_of(syncer, space) : space->extra;
 	int64_t now_ns = base_clock_boot_ns();
 
@@ -148,7 +163,7 @@ static void space_advance(struct syncer *syncer, struct space *space)
 	if (!chosen || !here || home->copy_terminating)
 		return;
 	if (place->bound)
-		start_feeds(place);
+		start_feeds(place, !left);
 	else if (!place->asked && now_ns >= place->retry_ns && engine_is_open(&syncer->engine) &&
 		 syncer->feeds[SIDE_COPIES][KIND_ROLE_BINDING].synced)
 		bind_mirror(place);
@@ -193,7 +208,13 @@ uint32_t spaces_unsynced(struct syncer *syncer)
 	for (size_t at = 0; (space = map_next(&syncer->engine.store.spaces, &at));) {
 		struct place *place = space->extra;
 
-		if (!space->self || space->self->source != SOURCE_PRESENT)
+		if (!space->self)
+			continue;
+		/* A namespace of an own past: all of it is known before the rejoin is over. */
+		if (syncer->engine.rejoin && space->self->copy != COPY_NONE &&
+		    space->self->source != SOURCE_PRESENT && space->self->source != SOURCE_LEFT)
+			count += !place || !copies_synced(place);
+		if (space->self->source != SOURCE_PRESENT)
 			continue;
 		for (unsigned i = 0; i < FEEDS_EACH; i++)
 			count += !place || !place->feeds[SIDE_SOURCE][i].synced;

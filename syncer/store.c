@@ -30,6 +30,7 @@ static void item_free(struct store *store, struct item *item)
 {
 	store_release(store, item);
 	free(item->why);
+	free(item->dropped);
 	free(item);
 }
 

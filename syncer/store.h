@@ -20,11 +20,12 @@ enum source_state { SOURCE_UNKNOWN, SOURCE_PRESENT, SOURCE_ABSENT, SOURCE_LEFT }
 enum copy_state { COPY_NONE, COPY_PRESENT, COPY_FOREIGN, COPY_UNSURE };
 /* Where the item stands; the engine counts the items of each. */
 enum item_state {
-	ITEM_IDLE,    /* equal, or nothing to be done */
-	ITEM_OUTSIDE, /* its namespace is not mirrored */
-	ITEM_PENDING, /* to be written: ready, delayed, under way, or waiting for another item */
-	ITEM_BLOCKED, /* refused for good or in conflict; listed, looked at again once a minute */
-	ITEM_HELD,    /* the brake holds its deletion (H8) */
+	ITEM_IDLE,     /* equal, or nothing to be done */
+	ITEM_OUTSIDE,  /* its namespace is not mirrored */
+	ITEM_PENDING,  /* to be written: ready, delayed, under way, or waiting for another item */
+	ITEM_BLOCKED,  /* refused for good or in conflict; listed, looked at again once a minute */
+	ITEM_HELD,     /* the brake holds its deletion (H8) */
+	ITEM_EXCLUDED, /* a mark on it keeps it out or its copy as it is; listed (B19) */
 	ITEM_STATE_COUNT
 };
 enum item_queue { QUEUE_NOT, QUEUE_READY, QUEUE_DELAYED, QUEUE_FORGOTTEN };
@@ -46,11 +47,14 @@ struct item {
 	struct item *owner; /* owner reference's or token's item; owner->has_dependents is set */
 	struct held *held;
 	char *why;         /* of the last failure; NULL: none */
+	char *dropped;     /* what the server said that it dropped (G20); NULL: nothing */
 	int64_t since_ns;  /* when the oldest change that is not written was seen; 0: none */
 	int64_t retry_ns;  /* not before */
 	int64_t proved_ns; /* the source's absence was proved then, 0: not */
 
 	uint64_t source_version, source_uid; /* uid: rewrite_uid_hash */
+	uint64_t source_finalizers, copy_finalizers;
+	uint64_t archived_version; /* of the object here as the archive has it (C12), 0: not */
 	struct hash source_body, source_status;
 	int64_t created_us;
 
@@ -67,6 +71,13 @@ struct item {
 	bool busy : 1;                   /* a request for it is under way */
 	bool shell : 1;                  /* of a token: created, never updated (L85) */
 	bool terminating : 1, copy_terminating : 1;
+	bool left_out : 1, on_hold : 1; /* marks on the source's object */
+	bool forbidden : 1;             /* its rules grant too much (B1); `why` says what */
+	bool copy_chosen : 1, copy_shell : 1;
+	bool copy_says_held : 1; /* annotation delete-held (H8) */
+	bool noted : 1;          /* annotation pruned says what is known (H11) */
+	bool recreate : 1;       /* a field that cannot be changed: deleted, then made anew (H7) */
+	bool doomed : 1;         /* counted in engine.doomed */
 	bool owner_controls : 1, has_dependents : 1;
 	bool braked : 1;   /* the brake holds its deletion */
 	bool refused : 1;  /* the server will not take it as it is */

@@ -5,9 +5,10 @@
  *
  *	main.c     opens, locks, runs
  *	messages.c one handler per message
- *	kinds, store, rewrite, brake, judge, seen, engine   pure: what is known and what is to be
- *done feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
- *	writes.c   carries the engine's orders out
+ *	engine, seen, judge, store, brake     pure: what is known, and what is to be done
+ *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
+ *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
+ *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear; drain.c: the last words (H3)
  *
  * Errors of servers are typed and retried for ever; no function here fails for a reason that a
@@ -90,6 +91,8 @@ void feed_stop(struct feed *feed);
 /* Every source feed lists again and owes a whole pass. */
 void feeds_relist(struct syncer *syncer);
 void feeds_stop_source(struct syncer *syncer);
+/* Looks at all objects here that could be mirrored, or at copies only (C12). */
+void feeds_rejoin(struct syncer *syncer, bool rejoin);
 /* Counts unsynced feeds and failed kinds after any of them changed. */
 void feeds_tally(struct syncer *syncer);
 /* Calls visit for each feed of the side, those of namespaces, too. */
@@ -123,6 +126,17 @@ void spaces_close(struct syncer *syncer);
 /* Starts whatever the engine orders; call it after anything that was reported to the engine. */
 void writes_open(struct syncer *syncer);
 void writes_pump(struct syncer *syncer);
+/* The answer to an order's last request, into the engine; and an order that failed before it. */
+void writes_answered(struct syncer *syncer, const struct engine_order *order,
+    const struct kube_answer *answer);
+void writes_failed(struct syncer *syncer, const struct engine_order *order,
+    const struct engine_failure *failure);
+/* Appends the request's body of a CREATE, UPDATE, STATUS or DELETE. */
+void writes_put_body(const struct engine_order *order, struct buf *body);
+
+/* local.c */
+bool local_is_for(const struct engine_order *order);
+void local_carry_out(struct syncer *syncer, const struct engine_order *order);
 
 /* report.c */
 void report_open(struct syncer *syncer);

@@ -49,7 +49,7 @@ static void observe_lag(struct syncer *syncer, enum kind kind, const char *opera
 
 /* facts: what the server made of it; NULL for a deletion. */
 static void write_succeeded(struct syncer *syncer, const struct engine_order *order,
-    const struct rewrite_facts *facts, bool warned)
+    const struct rewrite_facts *facts, const char *warning)
 {
 	struct item *item = order->item;
 	const char *operation = operation_of(item, order->action);
@@ -58,7 +58,7 @@ static void write_succeeded(struct syncer *syncer, const struct engine_order *or
 	int64_t now_ns = base_clock_boot_ns();
 
 	if (facts)
-		done = engine_wrote(&syncer->engine, order, facts, warned, now_ns);
+		done = engine_wrote(&syncer->engine, order, facts, warning, now_ns);
 	else
 		engine_deleted(&syncer->engine, order, now_ns);
 	log_debug(
@@ -67,21 +67,31 @@ static void write_succeeded(struct syncer *syncer, const struct engine_order *or
 		observe_lag(syncer, (enum kind)item->kind, operation, live, created_us, since_ns);
 }
 
-static void failed(struct syncer *syncer, const struct engine_order *order, enum kube_class class,
-    const char *why, int64_t retry_after_ms)
+void writes_failed(
+    struct syncer *syncer, const struct engine_order *order, const struct engine_failure *failure)
 {
+	enum kube_class class = failure->class;
+
 	if (class != KUBE_CONFLICT && class != KUBE_EXISTS && class != KUBE_NOT_FOUND)
 		role_metric(syncer->process, METRIC_SYNC_ERRORS,
 		    kind_row((enum kind)order->item->kind)->kind,
 		    operation_of(order->item, order->action), 1000000);
-	engine_failed(&syncer->engine, order, class, why, retry_after_ms, base_clock_boot_ns());
+	engine_failed(&syncer->engine, order, failure, base_clock_boot_ns());
+}
+
+static void failed(
+    struct syncer *syncer, const struct engine_order *order, enum kube_class class, const char *why)
+{
+	struct engine_failure failure = { .class = class, .why = why, .field = "" };
+
+	writes_failed(syncer, order, &failure);
 }
 
 static void fetched(struct syncer *syncer, const struct engine_order *order, const json_t *object,
-    const struct rewrite_facts *facts)
+    struct rewrite_facts *facts)
 {
 	if (source_hold(syncer, order->item, object, facts, true) < 0)
-		failed(syncer, order, KUBE_TOO_LARGE, "the object is larger than 4 MiB", 0);
+		failed(syncer, order, KUBE_TOO_LARGE, "the object is larger than 4 MiB");
 	else
 		engine_fetched(&syncer->engine, order, facts, base_clock_boot_ns());
 }
@@ -95,12 +105,14 @@ static void succeeded(
 	json_t *object = NULL;
 
 	if (order->action == ENGINE_DELETE) {
-		write_succeeded(syncer, order, NULL, false);
+		write_succeeded(syncer, order, NULL, "");
 		return;
 	}
 	object = kube_json_parse(answer->body, &err);
-	if (!object || rewrite_read((enum kind)order->item->kind, object, &facts, &err) < 0)
-		failed(syncer, order, KUBE_BLIND, err.text, 0);
+	if (!object || rewrite_read((enum kind)order->item->kind,
+			   reads_source(order->action) ? REWRITE_SOURCE : REWRITE_OWN, object,
+			   &facts, &err) < 0)
+		failed(syncer, order, KUBE_BLIND, err.text);
 	else if (order->action == ENGINE_FETCH)
 		fetched(syncer, order, object, &facts);
 	else if (order->action == ENGINE_PROVE)
@@ -108,8 +120,27 @@ static void succeeded(
 	else if (order->action == ENGINE_INSPECT)
 		engine_inspected(&syncer->engine, order, &facts, now_ns);
 	else
-		write_succeeded(syncer, order, &facts, answer->warning[0] != '\0');
+		write_succeeded(syncer, order, &facts, answer->warning);
 	json_decref(object);
+}
+
+void writes_answered(
+    struct syncer *syncer, const struct engine_order *order, const struct kube_answer *answer)
+{
+	struct engine_failure failure = { .class = answer->class,
+		.why = answer->message[0] ? answer->message : kube_class_name(answer->class),
+		.field = answer->cause_field,
+		.retry_after_ms = answer->retry_after_ms };
+
+	if (answer->class == KUBE_OK)
+		succeeded(syncer, order, answer);
+	else if (answer->class == KUBE_NOT_FOUND && order->action == ENGINE_PROVE)
+		engine_proved(&syncer->engine, order, NULL, base_clock_boot_ns());
+	else if (answer->class == KUBE_NOT_FOUND && order->action == ENGINE_INSPECT)
+		engine_inspected(&syncer->engine, order, NULL, base_clock_boot_ns());
+	else
+		writes_failed(syncer, order, &failure);
+	writes_pump(syncer);
 }
 
 static void on_answer(void *arg, const struct kube_answer *answer)
@@ -119,22 +150,11 @@ static void on_answer(void *arg, const struct kube_answer *answer)
 	struct engine_order order = writing->order;
 
 	free(writing);
-	if (syncer->left)
-		return;
-	if (answer->class == KUBE_OK)
-		succeeded(syncer, &order, answer);
-	else if (answer->class == KUBE_NOT_FOUND && order.action == ENGINE_PROVE)
-		engine_proved(&syncer->engine, &order, NULL, base_clock_boot_ns());
-	else if (answer->class == KUBE_NOT_FOUND && order.action == ENGINE_INSPECT)
-		engine_inspected(&syncer->engine, &order, NULL, base_clock_boot_ns());
-	else
-		failed(syncer, &order, answer->class,
-		    answer->message[0] ? answer->message : kube_class_name(answer->class),
-		    answer->retry_after_ms);
-	writes_pump(syncer);
+	if (!syncer->left)
+		writes_answered(syncer, &order, answer);
 }
 
-static void put_body(const struct engine_order *order, struct buf *body)
+void writes_put_body(const struct engine_order *order, struct buf *body)
 {
 	const struct item *item = order->item, *owner = item->owner;
 	struct rewrite_target target = { .with_status = order->action == ENGINE_STATUS,
@@ -192,7 +212,7 @@ static void carry_out(struct syncer *syncer, const struct engine_order *order)
 	ask.path = path.data;
 	if (ask.verb != KUBE_GET) {
 		ask.query = "timeout=5s"; /* H3: nothing of ours lands later than that */
-		put_body(order, &body);
+		writes_put_body(order, &body);
 		ask.body = buf_str(&body);
 	}
 	(void)kube_client_ask(syncer->client, &ask, on_answer, writing);
@@ -207,8 +227,12 @@ void writes_pump(struct syncer *syncer)
 
 	if (syncer->left)
 		return;
-	while (engine_next(&syncer->engine, base_clock_boot_ns(), &order))
-		carry_out(syncer, &order);
+	while (engine_next(&syncer->engine, base_clock_boot_ns(), &order)) {
+		if (local_is_for(&order))
+			local_carry_out(syncer, &order);
+		else
+			carry_out(syncer, &order);
+	}
 	wake_ns = engine_wake_ns(&syncer->engine);
 	if (wake_ns == INT64_MAX)
 		loop_timer_cancel(syncer->loop, &syncer->wake);

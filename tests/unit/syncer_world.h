@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "kube/json.h"
+#include "syncer/amend.h"
 #include "syncer/engine.h"
 
 #define MANY 40
@@ -31,6 +32,7 @@ struct object {
 	uint64_t version;
 	int spec, status; /* status 0: none */
 	bool token;       /* Secret of the account of the same name */
+	bool terminating; /* and waits for finalizer f */
 	bool owned;       /* by the SliceConfig of the same name */
 	json_t *local;
 };
@@ -42,8 +44,10 @@ static struct world {
 	uint64_t version;
 	unsigned uids;
 	int64_t now_ns;
-	unsigned notes[5], creates, updates, statuses, deletes, fetches, proves;
-	bool prunes; /* the hub drops spec.n of SliceConfigs */
+	unsigned notes[6], creates, updates, statuses, deletes, fetches, proves, archives;
+	enum kind immutable; /* cannot be updated; KIND_NAMESPACE: none */
+	const char *field;   /* what a refusal names */
+	bool prunes;         /* the hub drops spec.n of SliceConfigs */
 	uint32_t random, fault_percent;
 	char trace[512];
 } w;
@@ -76,6 +80,11 @@ static inline json_t *source_json(const struct object *object)
 	if (object->labelled)
 		json_object_set_new(
 		    metadata, "labels", json_pack("{ss}", KIND_OWNER_LABEL, KIND_OWNER_VALUE));
+	if (object->terminating) {
+		json_object_set_new(
+		    metadata, "deletionTimestamp", json_string("2026-01-01T00:00:00Z"));
+		json_object_set_new(metadata, "finalizers", json_pack("[s]", "f"));
+	}
 	if (object->token) {
 		json_object_set_new(metadata, "annotations",
 		    json_pack("{ss}", "kubernetes.io/service-account.name", object->name));
@@ -91,14 +100,20 @@ static inline json_t *source_json(const struct object *object)
 	return value;
 }
 
-static inline struct rewrite_facts facts_of(enum kind kind, const json_t *value)
+static inline struct rewrite_facts facts_at(
+    enum rewrite_side side, enum kind kind, const json_t *value)
 {
 	struct rewrite_facts facts;
 	struct err err;
 
-	if (rewrite_read(kind, value, &facts, &err) < 0)
+	if (rewrite_read(kind, side, value, &facts, &err) < 0)
 		fail_msg("%s", err.text);
 	return facts;
+}
+
+static inline struct rewrite_facts facts_of(enum kind kind, const json_t *value)
+{
+	return facts_at(REWRITE_SOURCE, kind, value);
 }
 
 static inline void hold(struct item *item, const json_t *value, const struct rewrite_facts *facts)
@@ -136,8 +151,8 @@ static inline void show_copy(struct object *object, uint32_t pass)
 
 	if (!object->local)
 		return;
-	facts = facts_of(object->kind, object->local);
-	if (facts.is_copy)
+	facts = facts_at(REWRITE_OWN, object->kind, object->local);
+	if (facts.is_copy || w.engine.rejoin)
 		engine_copy_seen(&w.engine, object->kind, &facts, pass, w.now_ns);
 }
 
@@ -181,6 +196,19 @@ static inline void stamp(json_t *value)
 	    json_object_get(value, "metadata"), "resourceVersion", json_string(text));
 }
 
+static inline void keep_server_fields(const json_t *local, json_t *metadata)
+{
+	static const char *const names[] = { "uid", "deletionTimestamp" };
+	json_t *value;
+
+	for (unsigned i = 0; i < 2; i++) {
+		value = json_object_get(json_object_get(local, "metadata"), names[i]);
+		if (value)
+			json_object_set(metadata, names[i], value);
+	}
+	json_object_del(metadata, "managedFields");
+}
+
 /* What an API server does with the body of a POST or PUT. */
 static inline enum kube_class serve_write(
     struct object *object, enum engine_action action, json_t *body)
@@ -205,6 +233,8 @@ static inline enum kube_class serve_write(
 		stamp(object->local);
 		return KUBE_OK;
 	}
+	if (action == ENGINE_UPDATE && w.immutable && object->kind == w.immutable)
+		return KUBE_INVALID;
 	if (action == ENGINE_CREATE) {
 		(void)snprintf(uid, sizeof(uid), "c%u", ++w.uids);
 		json_object_set_new(metadata, "uid", json_string(uid));
@@ -213,6 +243,15 @@ static inline enum kube_class serve_write(
 	json_object_del(body, "status");
 	if (status)
 		json_object_set(body, "status", status);
+	/* What the server decides itself. */
+	if (object->local)
+		keep_server_fields(object->local, metadata);
+	if (json_object_get(metadata, "deletionTimestamp") &&
+	    json_array_size(json_object_get(metadata, "finalizers")) == 0) {
+		json_decref(object->local);
+		object->local = NULL;
+		return KUBE_OK;
+	}
 	if (w.prunes && object->kind == KIND_SLICE_CONFIG)
 		json_object_del(json_object_get(body, "spec"), "n");
 	json_decref(object->local);
@@ -257,7 +296,9 @@ static inline json_t *body_of(const struct engine_order *order)
 
 static inline void fail_order(const struct engine_order *order, enum kube_class class)
 {
-	engine_failed(&w.engine, order, class, "because", 0, w.now_ns);
+	struct engine_failure failure = { .class = class, .why = "because", .field = w.field };
+
+	engine_failed(&w.engine, order, &failure, w.now_ns);
 }
 
 static inline void carry_read(const struct engine_order *order, struct object *object)
@@ -268,7 +309,7 @@ static inline void carry_read(const struct engine_order *order, struct object *o
 	struct rewrite_facts facts;
 
 	if (value)
-		facts = facts_of(object->kind, value);
+		facts = facts_at(source ? REWRITE_SOURCE : REWRITE_OWN, object->kind, value);
 	if (order->action == ENGINE_INSPECT) {
 		engine_inspected(&w.engine, order, value ? &facts : NULL, w.now_ns);
 	} else if (order->action == ENGINE_PROVE) {
@@ -284,19 +325,49 @@ static inline void carry_read(const struct engine_order *order, struct object *o
 	json_decref(value);
 }
 
+static inline json_t *amended(const struct engine_order *order, const struct object *object)
+{
+	struct amend amend = { .strip = order->action == ENGINE_STRIP, .term = w.engine.term };
+	json_t *local = json_deep_copy(object->local), *body;
+	struct buf text = buf_make(65536);
+	char pruned[200], hash[33];
+
+	hash_to_text(&order->item->copy_body, hash);
+	(void)snprintf(pruned, sizeof(pruned), "%s %032d %032d x", hash, 0, 0);
+	if (order->action == ENGINE_NOTE && order->item->state == ITEM_HELD)
+		amend.held = "now";
+	else if (order->action == ENGINE_NOTE)
+		amend.pruned = pruned;
+	amend_object(object->kind, local, &amend, &text);
+	body = kube_json_parse(buf_str(&text), NULL);
+	assert_non_null(body);
+	json_decref(local);
+	buf_free(&text);
+	return body;
+}
+
 static inline void carry_write(
     const struct engine_order *order, struct object *object, bool reply_lost)
 {
-	json_t *body = body_of(order);
+	json_t *body = order->action == ENGINE_STRIP || order->action == ENGINE_NOTE
+			   ? amended(order, object)
+			   : body_of(order);
 	enum kube_class class = serve_write(object, order->action, body);
 	struct rewrite_facts facts;
 
 	w.creates += order->action == ENGINE_CREATE;
 	w.updates += order->action == ENGINE_UPDATE;
 	w.statuses += order->action == ENGINE_STATUS;
-	if (class == KUBE_OK && !reply_lost) {
-		facts = facts_of(object->kind, object->local);
-		(void)engine_wrote(&w.engine, order, &facts, w.prunes, w.now_ns);
+	if (class == KUBE_OK && !object->local) {
+		/* Its last finalizer went, and so did it: the answer shows it as it was. */
+		facts = facts_at(REWRITE_OWN, object->kind, body);
+		(void)engine_wrote(&w.engine, order, &facts, "", w.now_ns);
+		engine_copy_gone(
+		    &w.engine, object->kind, place(object), object->name, ++w.version, w.now_ns);
+	} else if (class == KUBE_OK && !reply_lost) {
+		facts = facts_at(REWRITE_OWN, object->kind, object->local);
+		(void)engine_wrote(
+		    &w.engine, order, &facts, w.prunes ? "unknown field" : "", w.now_ns);
 	} else {
 		fail_order(order, reply_lost ? KUBE_SILENT : class);
 	}
@@ -316,6 +387,13 @@ static inline void carry_delete(
 	    (strcmp(kube_json_text(metadata, "uid"), order->item->copy_uid) != 0 ||
 		strcmp(kube_json_text(metadata, "resourceVersion"), version) != 0)) {
 		fail_order(order, KUBE_CONFLICT);
+		return;
+	}
+	if (json_array_size(json_object_get(metadata, "finalizers"))) {
+		json_object_set_new((json_t *)metadata, "deletionTimestamp", json_string("now"));
+		stamp(object->local);
+		engine_deleted(&w.engine, order, w.now_ns);
+		show_copy(object, 1);
 		return;
 	}
 	json_decref(object->local);
@@ -347,12 +425,16 @@ static inline void carry(const struct engine_order *order)
 		fail_order(order, chance(50) ? KUBE_SILENT : KUBE_SERVER_ERROR);
 		return;
 	}
-	if (order->action < ENGINE_CREATE)
+	if (order->action < ENGINE_CREATE) {
 		carry_read(order, object);
-	else if (order->action == ENGINE_DELETE)
+	} else if (order->action == ENGINE_ARCHIVE) {
+		w.archives++;
+		engine_archived(&w.engine, order, w.now_ns);
+	} else if (order->action == ENGINE_DELETE) {
 		carry_delete(order, object, chance(w.fault_percent));
-	else
+	} else {
 		carry_write(order, object, chance(w.fault_percent));
+	}
 }
 
 /* Carries out what is due now. */
@@ -414,6 +496,7 @@ static inline int setup(void **state)
 	memset(&w, 0, sizeof(w));
 	w.now_ns = 1000 * BASE_NS_PER_S;
 	w.random = 5;
+	w.field = "";
 	open_engine();
 	add(KIND_NAMESPACE, NS);
 	return 0;

@@ -1,0 +1,336 @@
+/*
+ * Goal: what may be replaced, archived, made anew or deleted, and in which order (C12, I11, H7, H8,
+ * H11, measured situations 4, 5, 9). Method: the world of syncer_world.h.
+ */
+#include "tests/unit/syncer_world.h"
+
+static void begin_rejoin(void)
+{
+	engine_rejoin(&w.engine, true, w.now_ns);
+	sync_copies(1);
+	list_source(2);
+}
+
+/* The namespace and the object stand here as an own past left them. */
+static struct object *add_past(enum kind kind, const char *name, int spec)
+{
+	struct object *object = add(kind, name);
+
+	if (!w.object[0].local)
+		w.object[0].local = source_json(&w.object[0]);
+	object->local = source_json(object);
+	json_object_set_new(object->local, "spec", json_pack("{si}", "n", spec));
+	return object;
+}
+
+static bool is_copy(const struct object *object)
+{
+	return facts_at(REWRITE_OWN, object->kind, object->local).is_copy;
+}
+
+static void equal_is_adopted_different_is_archived_first(void **state)
+{
+	struct object *equal = add_past(KIND_SLICE_CONFIG, "equal", 1);
+	struct object *other = add_past(KIND_SLICE_CONFIG, "other", 7);
+
+	(void)state;
+	begin_rejoin();
+	run();
+	assert_string_equal(w.trace, "update " NS "; archive other; update equal; update other; ");
+	assert_true(is_copy(equal));
+	assert_int_equal(kube_json_integer(json_object_get(other->local, "spec"), "n", 0), 1);
+	assert_int_equal(w.archives, 1); /* I11 */
+	assert_int_equal(pending(), 0);
+	assert_true(engine_is_pristine(&w.engine));
+}
+
+static void copies_that_were_edited_are_archived_too(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red"),
+		      *same = add(KIND_SLICE_CONFIG, "same");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	/* This hub led: users edited a copy (C12 S2). Then the other one led again. */
+	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(99));
+	stamp(slice->local);
+	same->version = ++w.version;
+	begin_rejoin();
+	run();
+	assert_string_equal(w.trace, "archive red; update red; ");
+}
+
+static void extras_go_in_reverse_order(void **state)
+{
+	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
+	struct object *rotation = add_past(KIND_VPN_KEY_ROTATION, "red", 1);
+
+	(void)state;
+	slice->source = rotation->source = false;
+	json_object_set_new(json_object_get(slice->local, "metadata"), "finalizers",
+	    json_pack("[s]", "held-by-nobody")); /* C12 S3 */
+	begin_rejoin();
+	run();
+	assert_string_equal(w.trace,
+	    "update " NS
+	    "; archive red; strip red; archive red; strip red; delete red; delete red; ");
+	assert_null(slice->local);
+	assert_null(rotation->local);
+	assert_int_equal(pending(), 0);
+}
+
+static void namespace_of_the_past_waits_for_a_person(void **state)
+{
+	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
+
+	(void)state;
+	w.object[0].source = slice->source = false;
+	begin_rejoin();
+	run();
+	assert_string_equal(w.trace, "prove " NS "; archive " NS "; strip " NS "; note " NS
+				     "; archive red; strip red; delete red; ");
+	assert_null(slice->local);
+	assert_non_null(w.object[0].local); /* H8: any Namespace */
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 1);
+	assert_int_equal(pending(), 0);
+	assert_true(engine_release_held(&w.engine, engine_held_hash(&w.engine), w.now_ns));
+	run_for(31 * BASE_NS_PER_S);
+	assert_null(w.object[0].local);
+}
+
+static void namespace_stays_while_something_foreign_is_in_it(void **state)
+{
+	struct object *role = add_past(KIND_ROLE, "mine", 1);
+	struct rewrite_facts facts;
+
+	(void)state;
+	w.object[0].source = role->source = false;
+	begin_rejoin();
+	run();
+	json_decref(role->local);
+	role->local = source_json(role);
+	stamp(role->local);
+	facts = facts_at(REWRITE_OWN, role->kind, role->local);
+	facts.chosen = false; /* nobody may adopt it */
+	engine_copy_seen(&w.engine, role->kind, &facts, 1, w.now_ns);
+	assert_true(engine_release_held(&w.engine, engine_held_hash(&w.engine), w.now_ns));
+	run_for(90 * BASE_NS_PER_S);
+	assert_non_null(w.object[0].local); /* I11 */
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 1);
+}
+
+static void rejoin_goes_on_after_a_crash_at_any_step(void **state)
+{
+	(void)state;
+	for (unsigned steps = 0; steps < 20; steps++) {
+		struct engine_order order;
+		struct object *extra, *changed;
+
+		teardown(NULL);
+		setup(NULL);
+		extra = add_past(KIND_SLICE_CONFIG, "extra", 1);
+		changed = add_past(KIND_SLICE_CONFIG, "changed", 9);
+		extra->source = false;
+		begin_rejoin();
+		for (unsigned i = 0; i < steps && engine_next(&w.engine, w.now_ns, &order); i++)
+			carry(&order);
+		engine_close(&w.engine);
+		open_engine();
+		begin_rejoin();
+		run_for(60 * BASE_NS_PER_S);
+		assert_null(extra->local);
+		assert_true(is_copy(changed));
+		assert_int_equal(
+		    kube_json_integer(json_object_get(changed->local, "spec"), "n", 0), 1);
+		assert_true(w.archives >= 2); /* I11 */
+		assert_int_equal(pending(), 0);
+	}
+}
+
+static void token_of_this_hub_is_kept(void **state)
+{
+	struct object *account = add_past(KIND_SERVICE_ACCOUNT, "acc", 1);
+	struct object *secret = add_past(KIND_SECRET, "acc", 1);
+
+	(void)state;
+	(void)account;
+	secret->token = true;
+	json_decref(secret->local);
+	secret->local = source_json(secret);
+	json_object_set_new(secret->local, "data", json_pack("{ss}", "token", "local"));
+	begin_rejoin();
+	run();
+	assert_true(is_copy(secret));
+	assert_string_equal(
+	    kube_json_text(json_object_get(secret->local, "data"), "token"), "local"); /* L85 */
+	assert_int_equal(pending(), 0);
+}
+
+static void immutable_field_is_made_anew(void **state)
+{
+	struct object *binding = add(KIND_ROLE_BINDING, "b"), *slice = add(KIND_SLICE_CONFIG, "s");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	w.immutable = KIND_ROLE_BINDING;
+	w.field = "roleRef";
+	change(binding, 2, 0);
+	run();
+	assert_string_equal(w.trace, "update b; delete b; create b; "); /* H7, G10 */
+	w.field = "subjects";
+	change(binding, 3, 0);
+	run();
+	assert_string_equal(w.trace, "update b; ");
+	w.immutable = KIND_SLICE_CONFIG;
+	w.field = "spec";
+	change(slice, 3, 0);
+	run();
+	assert_string_equal(w.trace, "update s; "); /* no other kind, no other field */
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 2);
+}
+
+static void deletion_that_waits_is_mirrored_as_one(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	const json_t *metadata;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	slice->terminating = true;
+	change(slice, 1, 0);
+	run();
+	assert_string_equal(w.trace, "update red; delete red; ");
+	metadata = json_object_get(slice->local, "metadata");
+	assert_non_null(json_object_get(metadata, "deletionTimestamp")); /* situation 4 */
+	assert_int_equal(pending(), 0);
+	vanish(slice);
+	run();
+	assert_string_equal(w.trace, "strip red; ");
+	assert_null(slice->local);
+	assert_int_equal(pending(), 0);
+}
+
+static void same_name_made_anew_while_the_copy_still_goes(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	slice->terminating = true;
+	change(slice, 1, 0);
+	run();
+	vanish(slice);
+	*slice = (struct object){ .kind = slice->kind,
+		.name = "red",
+		.source = true,
+		.labelled = true,
+		.uid = ++w.uids,
+		.spec = 5,
+		.local = slice->local };
+	change(slice, 5, 0);
+	run();
+	assert_string_equal(w.trace, "strip red; create red; ");
+	assert_null(
+	    json_object_get(json_object_get(slice->local, "metadata"), "deletionTimestamp"));
+}
+
+static void marks_keep_an_object_out_or_its_copy_as_it_is(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	struct rewrite_facts facts;
+	json_t *value;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	slice->version = ++w.version;
+	slice->spec = 2;
+	value = source_json(slice);
+	json_object_set_new(json_object_get(value, "metadata"), "annotations",
+	    json_pack("{ss}", REWRITE_PREFIX "hold", ""));
+	facts = facts_of(slice->kind, value);
+	assert_null(engine_source_seen(&w.engine, slice->kind, &facts, true, 0, w.now_ns));
+	json_decref(value);
+	run();
+	assert_string_equal(w.trace, "");
+	assert_int_equal(w.engine.store.count[ITEM_EXCLUDED], 1);
+	assert_int_equal(pending(), 0);
+	change(slice, 2, 0);
+	run();
+	assert_string_equal(w.trace, "update red; ");
+	assert_int_equal(w.engine.store.count[ITEM_EXCLUDED], 0);
+}
+
+static void pruning_is_noted_so_that_a_restart_writes_nothing(void **state)
+{
+	(void)state;
+	add(KIND_SLICE_CONFIG, "red");
+	w.prunes = true;
+	sync_copies(1);
+	list_source(2);
+	run();
+	assert_string_equal(w.trace, "create " NS "; create red; note red; ");
+	restart();
+	run();
+	assert_string_equal(w.trace, ""); /* H11 */
+	assert_true(engine_is_pristine(&w.engine));
+}
+
+static void held_deletion_is_noted_on_the_copy(void **state)
+{
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		add(KIND_SLICE_CONFIG, name);
+	}
+	sync_copies(1);
+	list_source(2);
+	run();
+	for (unsigned i = 1; i < w.count; i++)
+		w.object[i].source = false;
+	list_source(3);
+	run();
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 4);
+	for (unsigned i = 1; i < w.count; i++) {
+		assert_true(facts_at(REWRITE_OWN, KIND_SLICE_CONFIG, w.object[i].local).says_held);
+		w.object[i].source = true;
+		w.object[i].version = ++w.version;
+	}
+	list_source(4); /* it comes back */
+	run();
+	assert_int_equal(w.updates, 4);
+	assert_false(facts_at(REWRITE_OWN, KIND_SLICE_CONFIG, w.object[1].local).says_held);
+	assert_int_equal(w.deletes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORY(equal_is_adopted_different_is_archived_first),
+		STORY(copies_that_were_edited_are_archived_too),
+		STORY(extras_go_in_reverse_order),
+		STORY(namespace_of_the_past_waits_for_a_person),
+		STORY(namespace_stays_while_something_foreign_is_in_it),
+		STORY(rejoin_goes_on_after_a_crash_at_any_step),
+		STORY(token_of_this_hub_is_kept),
+		STORY(immutable_field_is_made_anew),
+		STORY(deletion_that_waits_is_mirrored_as_one),
+		STORY(same_name_made_anew_while_the_copy_still_goes),
+		STORY(marks_keep_an_object_out_or_its_copy_as_it_is),
+		STORY(pruning_is_noted_so_that_a_restart_writes_nothing),
+		STORY(held_deletion_is_noted_on_the_copy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
