@@ -302,6 +302,31 @@ static bool read_arguments(
 	return true;
 }
 
+/* B1: what mirrored Roles may grant beyond what KubeSlice needs. */
+static bool read_rules(
+    struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
+{
+	struct us_config *config = base;
+
+	if (!is_list(r, row, value))
+		return false;
+	for (const struct yaml_value *m = value->first; m; m = m->next) {
+		const char *slash, *colon;
+
+		if (!is_text(r, row, m))
+			return false;
+		slash = strchr(m->text.p, '/');
+		colon = strrchr(m->text.p, ':');
+		if (!slash || !colon || slash == m->text.p || colon <= slash + 1 || !colon[1] ||
+		    strpbrk(m->text.p, " \t"))
+			return wrong(r, row, m, "is no such rule");
+		if (!keep_text(r, m, m->text.p, &config->rules[m->index]))
+			return false;
+	}
+	config->rule_count = value->count;
+	return true;
+}
+
 /* F27: a name that is unknown would be a protection that somebody believes to have waived. */
 static bool read_protections(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)

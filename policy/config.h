@@ -15,12 +15,13 @@
 #include "policy/roles.h"
 
 #define CONFIG_MAGIC         0x75736366u
-#define CONFIG_VERSION       1u
+#define CONFIG_VERSION       2u
 #define CONFIG_POOL_BYTES    65536
 #define CONFIG_MAX_HUBS      2
 #define CONFIG_MAX_WORKERS   CREDENTIAL_MAX_WORKERS
 #define CONFIG_MAX_ARGUMENTS 32
 #define CONFIG_MAX_RANGES    16
+#define CONFIG_MAX_RULES     32
 
 enum config_mode {
 	CONFIG_STANDALONE,
@@ -90,6 +91,8 @@ struct us_config {
 
 	uint32_t mirror_set;    /* enum config_mirror */
 	uint32_t mirror_window; /* concurrent writes of the mirror */
+	uint32_t rule_count;    /* mirror.allow-rules: GROUP/RESOURCE:VERB[,VERB] (B1) */
+	config_text rules[CONFIG_MAX_RULES];
 
 	struct config_credential credentials[CREDENTIAL_FIXED_COUNT];
 	uint32_t worker_count;

@@ -246,6 +246,12 @@ static int check_choices(const struct us_config *config, struct err *err)
 	if (config->mirror_window == 0 || config->mirror_window > MAX_WINDOW)
 		FAIL(
 		    err, "mirror: window %u (expected 1 to %d)", config->mirror_window, MAX_WINDOW);
+	if (config->rule_count > CONFIG_MAX_RULES)
+		FAIL(err, "mirror: %u allow-rules (expected at most %d)", config->rule_count,
+		    CONFIG_MAX_RULES);
+	for (unsigned i = 0; i < config->rule_count; i++)
+		if (check_text(config, config->rules[i], "mirror: allow-rules", err) != 0)
+			return -1;
 	if (config->allow_missing & ~(uint32_t)SANDBOX_ALL)
 		FAIL(err, "allow-missing: unknown protection (bits %#x)",
 		    config->allow_missing & ~(uint32_t)SANDBOX_ALL);

@@ -56,7 +56,7 @@ static void put(struct local *local, struct buf *body)
 	struct buf path = buf_make(2048);
 	struct kube_ask ask = { .target = CREDENTIAL_SYNCER,
 		.verb = KUBE_PUT,
-		.query = "timeout=5s",
+		.query = SYNCER_WRITE_QUERY,
 		.deadline_ms = SYNCER_REQUEST_MS };
 
 	kube_url_path(&path, row->group, row->version, row->plural,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kube/json.h"
+#include "syncer/rules.h"
 #include "syncer/syncer.h"
 
 #define VERIFY_RETRY_NS (1 * BASE_NS_PER_S)
@@ -50,6 +51,7 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	struct rewrite_facts facts;
 	struct item *item;
 	struct err err;
+	char why[320];
 
 	if (rewrite_read(feed->kind, REWRITE_SOURCE, object, &facts, &err) < 0) {
 		log_warn("the source sent an object that cannot be mirrored: %s", err.text);
@@ -65,6 +67,8 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 		    facts.version, now_ns);
 		return;
 	}
+	if (!rules_allow(syncer->config, feed->kind, object, why, sizeof(why)))
+		facts.refusal = why;
 	item = engine_source_seen(
 	    &syncer->engine, feed->kind, &facts, event != KUBE_WATCH_LISTED, feed->pass, now_ns);
 	if (item)

@@ -123,14 +123,17 @@ void spaces_close(struct syncer *syncer);
 
 /* writes.c */
 #define SYNCER_REQUEST_MS 5000 /* of each request; the server is told so, too (H3) */
+/* Nothing of ours lands later than that (H3). And no field is ours: the name is the one that the
+ * server itself gives to fields that nobody has claimed yet (B21). */
+#define SYNCER_WRITE_QUERY "timeout=5s&fieldManager=before-first-apply"
 /* Starts whatever the engine orders; call it after anything that was reported to the engine. */
 void writes_open(struct syncer *syncer);
 void writes_pump(struct syncer *syncer);
 /* The answer to an order's last request, into the engine; and an order that failed before it. */
-void writes_answered(struct syncer *syncer, const struct engine_order *order,
-    const struct kube_answer *answer);
-void writes_failed(struct syncer *syncer, const struct engine_order *order,
-    const struct engine_failure *failure);
+void writes_answered(
+    struct syncer *syncer, const struct engine_order *order, const struct kube_answer *answer);
+void writes_failed(
+    struct syncer *syncer, const struct engine_order *order, const struct engine_failure *failure);
 /* Appends the request's body of a CREATE, UPDATE, STATUS or DELETE. */
 void writes_put_body(const struct engine_order *order, struct buf *body);
 

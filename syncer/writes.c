@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "kube/json.h"
 #include "kube/url.h"
+#include "syncer/rules.h"
 #include "syncer/syncer.h"
 
 struct writing {
@@ -90,7 +91,12 @@ static void failed(
 static void fetched(struct syncer *syncer, const struct engine_order *order, const json_t *object,
     struct rewrite_facts *facts)
 {
-	if (source_hold(syncer, order->item, object, facts, true) < 0)
+	char why[320];
+
+	/* Read a moment later than its watch said: it may say more by now (B1). */
+	if (!rules_allow(syncer->config, (enum kind)order->item->kind, object, why, sizeof(why)))
+		failed(syncer, order, KUBE_REFUSED, why);
+	else if (source_hold(syncer, order->item, object, facts, true) < 0)
 		failed(syncer, order, KUBE_TOO_LARGE, "the object is larger than 4 MiB");
 	else
 		engine_fetched(&syncer->engine, order, facts, base_clock_boot_ns());
@@ -211,7 +217,7 @@ static void carry_out(struct syncer *syncer, const struct engine_order *order)
 	ask.target = reads_source(order->action) ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER;
 	ask.path = path.data;
 	if (ask.verb != KUBE_GET) {
-		ask.query = "timeout=5s"; /* H3: nothing of ours lands later than that */
+		ask.query = SYNCER_WRITE_QUERY;
 		writes_put_body(order, &body);
 		ask.body = buf_str(&body);
 	}

@@ -36,6 +36,7 @@ if ! tools/kubebed.sh >/dev/null || ! tools/bed.sh >/dev/null; then
 fi
 part 'controller killed' build/bed demo --dir build/check.killed --check --only-controller
 part rights build/bed rights --dir build/check.rights
+part mirror build/bed mirror --dir build/check.mirror
 part 'main job' build/bed demo --dir build/check.demo --check
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'Go parts' tests/run-go.sh apiserver

@@ -44,6 +44,7 @@ func init() {
 		{"reconcile", "", "run the demo's reconciler, gated by a fence page", reconcile},
 		{"demo", "", "run two hubs, a worker and a failover, as a timeline", runDemo},
 		{"scenario", "NAME", "run a scenario of an operator on two hubs: operator, pause, switchover", runScenario},
+		{"mirror", "", "check the mirror: kinds, operations, rules, situations", checkMirror},
 		{"rights", "", "check what each identity may do, in every role of a hub", checkRights},
 		{"proxy", "CLUSTER", "be the fault proxy of a cluster (internal)", proxy},
 		{"guard", "PID START", "take a bed down when a process dies (internal)", guard},

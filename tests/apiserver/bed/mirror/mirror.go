@@ -1,0 +1,176 @@
+// Package mirror holds the mirror of two real hubs against its rules: kinds x operations, what must
+// stay out, what must be changed on the way, the situations that other implementations fail in, and
+// the return of a hub that has a past of its own. It prints one line a check and must not know how
+// the syncer works.
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+// patience is far beyond what is right; a busy machine is no fault.
+const patience = 20 * time.Second
+
+const (
+	copyLabel = "ha.kubeslice.io/synced-from"
+	marks     = "ha.kubeslice.io/"
+)
+
+// Options of one run.
+type Options struct {
+	Root, Dir string
+	Bed       *cluster.Bed
+	Out       io.Writer
+}
+
+type run struct {
+	Options
+	pair   *pair.Pair
+	a, b   *pair.Hub
+	failed int
+}
+
+// Run checks everything; the error says how many checks failed, or why it could not go on.
+func Run(ctx context.Context, o Options) error {
+	p, err := pair.New(o.Root, o.Dir, o.Bed, pair.FastLease)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	r := &run{Options: o, pair: p, a: p.Hubs[0], b: p.Hubs[1]}
+	for _, part := range []struct {
+		name string
+		run  func(*run, context.Context) error
+	}{
+		{"start", (*run).start},
+		{"table", (*run).table},
+		{"rules", (*run).rules},
+		{"situations", (*run).situations},
+		{"rejoin", (*run).rejoin},
+		{"rejoin of the other", (*run).rejoinBack},
+	} {
+		if err := part.run(r, ctx); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+		if r.failed > 5 {
+			break
+		}
+	}
+	if r.failed > 0 {
+		return fmt.Errorf("%d checks failed", r.failed)
+	}
+	return nil
+}
+
+// check prints one line; problem nil means that it holds.
+func (r *run) check(name string, problem error) {
+	if problem == nil {
+		fmt.Fprintf(r.Out, "ok - mirror: %s\n", name)
+		return
+	}
+	r.failed++
+	fmt.Fprintf(r.Out, "not ok - mirror: %s: %v\n", name, problem)
+}
+
+// eventually asks until the answer is nil, and returns the last problem when it never was.
+func eventually(ctx context.Context, patience time.Duration, ask func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		if !kube.Pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("after %v: %w", patience, err)
+		}
+	}
+}
+
+func (r *run) start(ctx context.Context) error {
+	if err := r.pair.Bootstrap(ctx); err != nil {
+		return err
+	}
+	if err := r.a.Start(); err != nil {
+		return err
+	}
+	if err := r.leads(ctx, r.a); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(r.Root, "tests/apiserver/samples/hub-objects.yaml"))
+	if err != nil {
+		return err
+	}
+	if _, err := r.a.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace}); err != nil {
+		return err
+	}
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	return r.armed(ctx, r.b)
+}
+
+// role waits for HubRole/self, the API server's own view of the hub.
+func role(ctx context.Context, h *pair.Hub, want string) error {
+	return eventually(ctx, patience, func() error {
+		o, err := h.Admin.Get(ctx, pair.HubRoles.Path("", "self"))
+		if err == nil && o.Text("spec", "role") != want {
+			err = fmt.Errorf("%s is %s, not %s", h.Name, o.Text("spec", "role"), want)
+		}
+		return err
+	})
+}
+
+func (r *run) leads(ctx context.Context, h *pair.Hub) error { return role(ctx, h, "Leading") }
+
+func (r *run) armed(ctx context.Context, h *pair.Hub) error {
+	return eventually(ctx, patience, func() error {
+		if !h.Armed(ctx) {
+			return errors.New(h.Name + " is not armed and complete")
+		}
+		return nil
+	})
+}
+
+// gone is nil when nothing is at that path.
+func gone(ctx context.Context, h *pair.Hub, path string) error {
+	_, err := h.Admin.Get(ctx, path)
+	if err == nil {
+		return fmt.Errorf("%s is on %s", path, h.Name)
+	}
+	if kube.IsCode(err, 404) {
+		return nil
+	}
+	return err
+}
+
+// copied returns the copy at a path once it satisfies is.
+func copied(ctx context.Context, h *pair.Hub, path string, is func(kube.Object) error) error {
+	return eventually(ctx, patience, func() error {
+		o, err := h.Admin.Get(ctx, path)
+		if err != nil {
+			return err
+		}
+		if o.Text("metadata", "labels", copyLabel) != "active" {
+			return fmt.Errorf("%s on %s has no label of the mirror", path, h.Name)
+		}
+		return is(o)
+	})
+}
+
+func any_(kube.Object) error { return nil }
+
+// says is the reason that a hub's status lists for an object, or an error.
+func (r *run) says(ctx context.Context, h *pair.Hub, object, word string) error {
+	return eventually(ctx, patience, func() error { return listed(ctx, h, object, word) })
+}

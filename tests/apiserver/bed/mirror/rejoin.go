@@ -1,0 +1,247 @@
+package mirror
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+const lost = "kubeslice-lost"
+
+// archived are the archived objects of a hub, by kind and key, decompressed.
+func archived(ctx context.Context, h *pair.Hub) (map[string]kube.Object, error) {
+	list, err := h.Admin.Get(ctx, kube.Secrets.Path(pair.Namespace, "")+"?fieldSelector=type%3Dha.kubeslice.io/archived-object")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]kube.Object{}
+	for _, s := range list.Items() {
+		packed, err := base64.StdEncoding.DecodeString(s.Text("data", "object.json.gz"))
+		if err != nil {
+			return nil, err
+		}
+		unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name(), err)
+		}
+		text, err := io.ReadAll(unpacked)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name(), err)
+		}
+		var o kube.Object
+		if err := json.Unmarshal(text, &o); err != nil {
+			return nil, err
+		}
+		all[o.Text("kind")+" "+o.Key()] = o
+	}
+	return all, nil
+}
+
+// die ends a hub at once, and what would be left of it after a repair: its API server.
+func (r *run) die(h *pair.Hub) {
+	h.Kill()
+	h.Cluster.Kill(cluster.ControlPlane...)
+}
+
+func (r *run) repair(ctx context.Context, h *pair.Hub) error {
+	if err := h.Cluster.Start(cluster.ControlPlane...); err != nil {
+		return err
+	}
+	for _, part := range cluster.ControlPlane {
+		if err := h.Cluster.Await(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// past makes what hub-a had written and nobody had seen when it died: its fence is still open in
+// its API server, so the administrator may.
+func (r *run) past(ctx context.Context) error {
+	extra := slice("unseen")
+	extra["metadata"].(map[string]any)["finalizers"] = []any{"example.com/never-cleared"}
+	project := kube.Object{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": lost,
+		"labels": map[string]any{"kubeslice-resource-owner": "kubeslice-controller"}}}
+	for _, step := range []func() error{
+		func() error { return r.create(ctx, kube.SliceConfigs, extra) },
+		func() error {
+			_, err := r.a.Admin.Merge(ctx, kube.SliceConfigs.Path(pair.Project, "green"), kube.Object{"spec": map[string]any{"maxClusters": 7}})
+			return err
+		},
+		func() error { _, err := r.a.Admin.Create(ctx, kube.Namespaces.Path("", ""), project); return err },
+		func() error {
+			_, err := r.a.Admin.Create(ctx, kube.SliceConfigs.Path(lost, ""), slice("only-here"))
+			return err
+		},
+		func() error {
+			_, err := r.a.Admin.Create(ctx, kube.Secrets.Path(lost, ""), secret("key", "Opaque", map[string]any{"k": "djE="}))
+			return err
+		},
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rejoin lets hub-a die and come back with a past of its own.
+func (r *run) rejoin(ctx context.Context) error {
+	r.die(r.a)
+	if err := r.leads(ctx, r.b); err != nil {
+		return err
+	}
+	if err := r.repair(ctx, r.a); err != nil {
+		return err
+	}
+	if err := r.past(ctx); err != nil {
+		return err
+	}
+	if _, err := r.b.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, ""), slice("after")); err != nil {
+		return err
+	}
+	token, err := r.a.Admin.Get(ctx, kube.Secrets.Path(pair.Project, account))
+	if err != nil {
+		return err
+	}
+	if err := r.a.Start(); err != nil {
+		return err
+	}
+	if err := role(ctx, r.a, "Rejoining"); err != nil {
+		return err
+	}
+	r.check("a hub that lost the lead rejoins: HubRole says so", nil)
+	// Interrupted in the middle: it goes on where it was.
+	for _, p := range r.a.Roles() {
+		if p.Name == "syncer" {
+			kill(p.Pid)
+		}
+	}
+	if err := r.armed(ctx, r.a); err != nil {
+		return err
+	}
+	r.check("and is complete, though its syncer was killed meanwhile; HubRole is Standby again", role(ctx, r.a, "Standby"))
+	kept, err := archived(ctx, r.a)
+	if err != nil {
+		return err
+	}
+	for name, want := range map[string]string{
+		"SliceConfig " + pair.Project + "/unseen": "", "SliceConfig " + pair.Project + "/green": "", "SliceConfig " + lost + "/only-here": "",
+		"Secret " + lost + "/key": "", "Namespace " + lost: "",
+	} {
+		r.check("the archive holds what nobody else has: "+name, func() error {
+			if kept[name] == nil {
+				return fmt.Errorf("it is not among %d%s", len(kept), want)
+			}
+			return nil
+		}())
+	}
+	r.check("it holds the content as it was", func() error {
+		if kept["SliceConfig "+pair.Project+"/green"].Int("spec", "maxClusters") != 7 {
+			return fmt.Errorf("spec %v", kept["SliceConfig "+pair.Project+"/green"].Get("spec"))
+		}
+		return nil
+	}())
+	r.check("it does not hold what was equal", func() error {
+		if kept["Secret "+pair.Project+"/later"] != nil || kept["Role "+pair.Project+"/kubeslice-worker-cluster"] != nil {
+			return fmt.Errorf("equal objects were archived")
+		}
+		return nil
+	}())
+	r.check("it holds no token", func() error {
+		for name, o := range kept {
+			if o.Get("data", "token") != nil {
+				return fmt.Errorf("%s has one", name)
+			}
+		}
+		return nil
+	}())
+	r.check("what differed is what the new Active has", copied(ctx, r.a, kube.SliceConfigs.Path(pair.Project, "green"), func(o kube.Object) error {
+		if o.Int("spec", "maxClusters") != 8 || o.Get("metadata", "finalizers") != nil {
+			return fmt.Errorf("maxClusters %d, finalizers %v", o.Int("spec", "maxClusters"), o.Get("metadata", "finalizers"))
+		}
+		return nil
+	}))
+	r.check("what the new Active made is here", copied(ctx, r.a, kube.SliceConfigs.Path(pair.Project, "after"), any_))
+	r.check("what was too much is gone, finalizer or not", gone(ctx, r.a, kube.SliceConfigs.Path(pair.Project, "unseen")))
+	r.check("in a namespace of the past, too", gone(ctx, r.a, kube.SliceConfigs.Path(lost, "only-here")))
+	r.check("that namespace waits for a person's word", r.says(ctx, r.a, "Namespace "+lost, "held"))
+	r.check("a token that is good here is kept", copied(ctx, r.a, kube.Secrets.Path(pair.Project, account), func(o kube.Object) error {
+		if o.Text("data", "token") != token.Text("data", "token") {
+			return fmt.Errorf("it is another one")
+		}
+		return nil
+	}))
+	for _, w := range rows() {
+		r.check(w.kind+": adopted", copied(ctx, r.a, w.resource.Path(w.namespace, w.sample), any_))
+	}
+	return nil
+}
+
+// rejoinBack turns the roles once more: hub-b returns with copies that were edited while it led, and
+// with an object that inherited the mark of a copy (measured situation 9).
+func (r *run) rejoinBack(ctx context.Context) error {
+	r.die(r.b)
+	if err := r.leads(ctx, r.a); err != nil {
+		return err
+	}
+	if err := r.repair(ctx, r.b); err != nil {
+		return err
+	}
+	if _, err := r.b.Admin.Merge(ctx, kube.SliceConfigs.Path(pair.Project, "meanwhile"), kube.Object{"spec": map[string]any{"maxClusters": 5}}); err != nil {
+		return err
+	}
+	heir := slice("heir")
+	heir["metadata"].(map[string]any)["labels"] = map[string]any{copyLabel: "active"}
+	if _, err := r.b.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, ""), heir); err != nil {
+		return err
+	}
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	if err := role(ctx, r.b, "Rejoining"); err != nil {
+		return err
+	}
+	if err := r.armed(ctx, r.b); err != nil {
+		return err
+	}
+	kept, err := archived(ctx, r.b)
+	if err != nil {
+		return err
+	}
+	r.check("a copy that was edited while its hub led is archived, then follows", func() error {
+		if kept["SliceConfig "+pair.Project+"/meanwhile"].Int("spec", "maxClusters") != 5 {
+			return fmt.Errorf("the archive holds %s", names(kept))
+		}
+		return copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "meanwhile"), func(o kube.Object) error {
+			if o.Int("spec", "maxClusters") != 16 {
+				return fmt.Errorf("maxClusters %d", o.Int("spec", "maxClusters"))
+			}
+			return nil
+		})
+	}())
+	r.check("an object that inherited a copy's mark is archived before it goes", func() error {
+		if kept["SliceConfig "+pair.Project+"/heir"] == nil {
+			return fmt.Errorf("the archive holds %s", names(kept))
+		}
+		return gone(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "heir"))
+	}())
+	return nil
+}
+
+func names(all map[string]kube.Object) string {
+	var list []string
+	for name := range all {
+		list = append(list, name)
+	}
+	return strings.Join(list, ", ")
+}
