@@ -1,7 +1,9 @@
 /*
  * Bounded JSON on top of jansson: what comes from a server is untrusted. Depth and size are
  * limited, duplicate keys refused, and the getters below never fail: a value that is absent or of
- * another type is the default. Numbers keep 64 bits.
+ * another type is the default. Numbers keep their meaning whatever their form: 64-bit integers are
+ * integers, and every other number (1e3, 0.10, 2^70, -0) is kept as it was written, as a marked
+ * string that kube_json_put writes back; jansson's reals would change it.
  */
 #ifndef KUBE_JSON_H
 #define KUBE_JSON_H
@@ -15,7 +17,8 @@
 
 /* A new reference, or NULL with the reason. At most 32 MiB and a depth of 128. */
 json_t *kube_json_parse(struct str text, struct err *err);
-/* Compact text of the value appended; keys keep their order (sorted: for hashing). */
+/* Compact text of the value appended; keys keep their order. Sorted is for hashing: there equal
+ * numbers are equal texts, 1e3 is 1000. */
 void kube_json_put(struct buf *out, const json_t *value);
 void kube_json_put_sorted(struct buf *out, const json_t *value);
 /* The value at a path of keys ("metadata", "name", NULL), borrowed; NULL when there is none. */

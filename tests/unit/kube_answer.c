@@ -93,12 +93,16 @@ static void test_status_fields(void **state)
 	answer_finish(&answer, &head, "/api/v1/x",
 	    STR_LIT("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"bad\\u001b[31m "
 		    "\\u00e9\","
-		    "\"details\":{\"retryAfterSeconds\":3,\"causes\":[{\"field\":\"spec.term\"},{}]"
-		    "}}"));
+		    "\"details\":{\"retryAfterSeconds\":3,\"causes\":[{\"field\":\"spec.term\"},{\"field\":"
+		    "\"spec.term\"}]}}"));
 	assert_string_equal(answer.reason, "Invalid");
 	assert_string_equal(answer.message, "bad?[31m ??"); /* printable, always */
 	assert_string_equal(answer.cause_field, "spec.term");
 	assert_true(answer.retry_after_ms == 3000);
+	/* H7: one of several fields is none. */
+	answer_finish(&answer, &head, "/api/v1/x",
+	    STR_LIT("{\"kind\":\"Status\",\"details\":{\"causes\":[{\"field\":\"type\"},{}]}}"));
+	assert_string_equal(answer.cause_field, "");
 }
 
 static void head_of(struct kube_answer *answer, const char *const *lines)

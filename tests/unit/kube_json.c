@@ -15,7 +15,8 @@
 static void test_refused(void **state)
 {
 	static const char *const texts[] = { "", "{", "[1,]", "{\"a\":1,\"a\":2}", "{} {}", "nope",
-		"[\"\xff\"]", "[123456789012345678901234567890]", "\"text\"" };
+		"[\"\xff\"]", "[01]", "[1.]", "[.5]", "[1e]", "[-]", "[1e+]", "[--1]", "[1.2.3]",
+		"[-01]", "[+1]", "\"text\"" };
 	struct err err;
 
 	(void)state;
@@ -99,12 +100,86 @@ static void test_put(void **state)
 	assert_string_equal(out.data, text);
 	buf_clear(&out);
 	kube_json_put_sorted(&out, value);
-	assert_string_equal(out.data, "{\"a\":\"x\\u0000\\\"\",\"b\":[1,2.5,null,true]}");
+	assert_string_equal(out.data, "{\"a\":\"x\\u0000\\\"\",\"b\":[1,25e-1,null,true]}");
 	kube_json_put(&small, value);
 	assert_true(small.failed);
 	buf_free(&out);
 	buf_free(&small);
 	json_decref(value);
+}
+
+/* What jansson alone would change or refuse comes out as it went in. */
+static void test_numbers_keep_their_form(void **state)
+{
+	static const char *const texts[] = { "[1e3]", "[1.0]", "[-0]", "[0.10]", "[-0.0]",
+		"[123456789012345678901234567890]", "[9223372036854775807]",
+		"[-9223372036854775808]", "[18446744073709551615]", "[9007199254740993]",
+		"[0.1234567890123456789012345678901234567890]", "[1e400]", "[1E+2]", "[5e-324]",
+		"{\"a\":1e21,\"b\":[-1,0,2.50]}", "[\"\\u0000#1e3\"]", "[\"\\u0000\"]",
+		"[\"\\u0000$x\",1.5]", "[\"\\u0001\",\"1e3\",\"\\\\u0000#1\"]" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		json_t *value = kube_json_parse(str_of(texts[i]), NULL), *again;
+		struct buf out = buf_make(1024);
+
+		assert_non_null(value);
+		kube_json_put(&out, value);
+		assert_string_equal(out.data, texts[i]);
+		again = kube_json_parse(buf_str(&out), NULL);
+		assert_true(json_equal(value, again));
+		buf_free(&out);
+		json_decref(value);
+		json_decref(again);
+	}
+}
+
+/* Every escape of a text means the same afterwards. */
+static void test_escapes(void **state)
+{
+	json_t *value = kube_json_parse(
+	    STR_LIT("[\"\\u00e9\\ud83d\\ude00\\/\\b\\f\\n\\r\\t\\\\\\\"\\u001f\\u2028\"]"), NULL);
+	const char *text = json_string_value(json_array_get(value, 0));
+	struct buf out = buf_make(1024);
+	json_t *again;
+
+	(void)state;
+	assert_non_null(text);
+	assert_string_equal(text, "\xc3\xa9\xf0\x9f\x98\x80/\b\f\n\r\t\\\"\x1f\xe2\x80\xa8");
+	kube_json_put(&out, value);
+	again = kube_json_parse(buf_str(&out), NULL);
+	assert_true(json_equal(value, again));
+	buf_free(&out);
+	json_decref(value);
+	json_decref(again);
+}
+
+/* For a hash, one value is one text, and two values are two. */
+static void test_sorted_is_by_value(void **state)
+{
+	static const char *const equal[][2] = { { "[1e3]", "[1000]" }, { "[1.0]", "[1]" },
+		{ "[-0]", "[0]" }, { "[0.10]", "[1e-1]" }, { "[0e5]", "[0]" },
+		{ "[1000000000000000000]", "[1e18]" }, { "[-2.50]", "[-25e-1]" },
+		{ "[1e+21]", "[1000000000000000000000]" }, { "[12e21]", "[1.2E22]" } };
+	static const char *const different[][2] = { { "[9007199254740993]", "[9007199254740992]" },
+		{ "[0.1]", "[0.10000000000000001]" }, { "[1e3]", "[\"1e3\"]" },
+		{ "[1e3]", "[\"\\u0000#1e3\"]" }, { "[1e3]", "[1e4]" }, { "[-1.5]", "[1.5]" } };
+
+	(void)state;
+	for (size_t i = 0; i < 15; i++) {
+		const char *const *pair = i < 9 ? equal[i] : different[i - 9];
+		json_t *a = kube_json_parse(str_of(pair[0]), NULL);
+		json_t *b = kube_json_parse(str_of(pair[1]), NULL);
+		struct buf x = buf_make(1024), y = buf_make(1024);
+
+		kube_json_put_sorted(&x, a);
+		kube_json_put_sorted(&y, b);
+		assert_int_equal(str_equal(buf_str(&x), buf_str(&y)), i < 9);
+		buf_free(&x);
+		buf_free(&y);
+		json_decref(a);
+		json_decref(b);
+	}
 }
 
 int main(void)
@@ -115,6 +190,9 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_getters),
 		cmocka_unit_test(test_put),
+		cmocka_unit_test(test_numbers_keep_their_form),
+		cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_sorted_is_by_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
