@@ -28,18 +28,20 @@ static size_t number_end(struct str text, size_t at)
 	return at;
 }
 
-/* An integer that json_int_t holds for certain and that would be written in the same form. */
+/* An integer of 64 bits, which would be written in the same form. */
 static bool is_plain(struct str number)
 {
 	bool negative = number.n && number.p[0] == '-';
 	size_t digits = number.n - negative;
 
-	if (digits == 0 || digits > 18 || (negative && number.p[1] == '0'))
+	if (digits == 0 || digits > 19 || (negative && number.p[1] == '0'))
 		return false;
 	for (size_t i = negative; i < number.n; i++)
 		if (number.p[i] < '0' || number.p[i] > '9')
 			return false;
-	return true;
+	return digits < 19 ||
+	       memcmp(number.p + negative, negative ? "9223372036854775808" : "9223372036854775807",
+		   19) <= 0;
 }
 
 /* RFC 8259's grammar: a marked number escapes jansson's eye. */

@@ -2,6 +2,7 @@
  * What others hear of the mirror: the elector for its guards (C5), the monitor for people, metrics,
  * and Events through the elector (decision 5). Sends only; decides whether the mirror is complete.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -236,6 +237,9 @@ void report_touch(struct syncer *syncer)
 		    complete ? "complete" : "not complete",
 		    syncer->engine.store.count[ITEM_PENDING],
 		    syncer->engine.store.count[ITEM_BLOCKED]);
+	/* What a first pass took is not needed again. */
+	if (complete && !syncer->was_complete)
+		(void)malloc_trim(0);
 	syncer->was_complete = complete;
 	syncer->was_regressed = regressed;
 	check_barrier(syncer);

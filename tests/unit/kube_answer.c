@@ -93,7 +93,8 @@ static void test_status_fields(void **state)
 	answer_finish(&answer, &head, "/api/v1/x",
 	    STR_LIT("{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"bad\\u001b[31m "
 		    "\\u00e9\","
-		    "\"details\":{\"retryAfterSeconds\":3,\"causes\":[{\"field\":\"spec.term\"},{\"field\":"
+		    "\"details\":{\"retryAfterSeconds\":3,\"causes\":[{\"field\":\"spec.term\"},{"
+		    "\"field\":"
 		    "\"spec.term\"}]}}"));
 	assert_string_equal(answer.reason, "Invalid");
 	assert_string_equal(answer.message, "bad?[31m ??"); /* printable, always */

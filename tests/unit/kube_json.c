@@ -71,7 +71,9 @@ static void test_bounds(void **state)
 static void test_getters(void **state)
 {
 	json_t *value = kube_json_parse(
-	    STR_LIT("{\"m\":{\"n\":\"x\",\"big\":9007199254740993,\"z\":\"a\\u0000b\"},\"k\":7}"),
+	    STR_LIT("{\"m\":{\"n\":\"x\",\"big\":9007199254740993,"
+		    "\"max\":9223372036854775807,\"min\":-9223372036854775808,\"beyond\":"
+		    "9223372036854775808,\"z\":\"a\\u0000b\"},\"k\":7}"),
 	    NULL);
 	const json_t *m = kube_json_at(value, "m", NULL);
 
@@ -83,6 +85,9 @@ static void test_getters(void **state)
 	assert_string_equal(kube_json_text(NULL, "n"), "");
 	assert_true(kube_json_integer(m, "big", 0) == 9007199254740993LL);
 	assert_true(kube_json_integer(m, "n", -5) == -5);
+	assert_true(kube_json_integer(m, "max", 0) == INT64_MAX);
+	assert_true(kube_json_integer(m, "min", 0) == INT64_MIN);
+	assert_true(kube_json_integer(m, "beyond", 3) == 3);
 	assert_true(kube_json_integer(value, "k", 0) == 7);
 	assert_null(kube_json_at(value, "k", "deeper", NULL));
 	assert_null(kube_json_at(NULL, "k", NULL));

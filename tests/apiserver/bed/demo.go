@@ -28,9 +28,10 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	bench := flags.Bool("bench", false, "print figures instead of the story")
 	only := flags.Bool("only-controller", false, "kill hub-a's understudyd alone and leave its API server up")
 	changes := flags.Int("changes", 20, "how many changes the lag is the median of")
+	objects := flags.Int("objects", 10000, "how many objects the largest mirror of --bench has")
 	flags.Parse(args)
 	begin := time.Now()
-	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Changes: *changes, Lease: pair.FastLease}
+	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
 	if *slow {
 		o.Lease = pair.DefaultLease
 	}

@@ -29,8 +29,9 @@ type Options struct {
 	Check     bool
 	// OnlyController kills hub-a's understudyd alone: its API server goes on answering.
 	OnlyController bool
-	Changes        int  // how many changes the lag is the median of
-	Bench          bool // measure, between the steps, and print the figures instead of the story
+	Changes        int   // how many changes the lag is the median of
+	Objects        []int // sizes of the mirrors that the bench makes
+	Bench          bool  // measure, between the steps, and print the figures instead of the story
 	// Disturb, when set, runs beside the story until its context ends.
 	Disturb func(ctx context.Context, p *pair.Pair)
 }
@@ -74,6 +75,7 @@ var measured = []step{
 	steps[0], steps[1], steps[2], steps[3], steps[4],
 	{"idle memory", (*story).benchIdle},
 	{"live lag beside its floor", (*story).benchLag},
+	{"first mirror of many objects, and a restart", (*story).benchMass},
 	steps[6],
 	{"failover time", (*story).benchFailover},
 }

@@ -1,0 +1,176 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+const (
+	window            = 16   // requests in flight, of the mirror and of the bare writer
+	rateTarget        = 0.95 // of the bare writer's; a figure falls short below it
+	restartTarget     = 1.5  // times the bare lists of both hubs
+	memoryTargetMiB   = 16   // of the syncer with 10,000 objects
+	massPatience      = 300 * time.Second
+	massKind          = "WorkerServiceImport"
+	bareWriterProject = "bench"
+)
+
+func imports() kube.Resource {
+	return kube.Resource{Group: "worker.kubeslice.io", Version: "v1alpha1", Name: "workerserviceimports"}
+}
+
+// import_ is an object of the size that a service of a slice has; it has no status.
+func import_(name string) kube.Object {
+	return kube.Object{
+		"apiVersion": "worker.kubeslice.io/v1alpha1", "kind": massKind,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"worker-cluster": "worker-1", "original-slice-name": "green"}},
+		"spec": map[string]any{"serviceName": name, "serviceNamespace": "shop", "sliceName": "green", "sourceClusters": []any{"worker-1"},
+			"serviceDiscoveryPorts": []any{map[string]any{"name": "grpc", "protocol": "TCP", "port": 8443, "servicePort": 443}}},
+	}
+}
+
+// fill creates objects with a window of requests in flight and returns the time it took.
+func fill(ctx context.Context, client *kube.Client, namespace, prefix string, n int) (time.Duration, error) {
+	var group sync.WaitGroup
+	path := imports().Path(namespace, "")
+	next := make(chan int)
+	errs := make([]error, window)
+	begin := time.Now()
+	for w := range window {
+		group.Go(func() {
+			for i := range next {
+				if _, err := client.Create(ctx, path, import_(prefix+strconv.Itoa(i))); err != nil && errs[w] == nil {
+					errs[w] = err
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return time.Since(begin), errors.Join(errs...)
+}
+
+// count is how many of the objects a hub has in the project, asked for with one object's transfer.
+func count(ctx context.Context, h *pair.Hub) int {
+	list, err := h.Admin.Get(ctx, imports().Path(pair.Project, "")+"?limit=1")
+	if err != nil {
+		return 0
+	}
+	return len(list.Items()) + int(list.Int("metadata", "remainingItemCount"))
+}
+
+// benchMass mirrors many objects into a hub that lacks them, beside a bare writer of the same bodies
+// to the same server; then it restarts with everything equal.
+func (s *story) benchMass(ctx context.Context) error {
+	b := bench{s.Out}
+	for _, n := range s.Objects {
+		s.b.Kill()
+		if _, err := fill(ctx, s.a.Admin, pair.Project, fmt.Sprintf("m%d-", n), n); err != nil {
+			return err
+		}
+		bare, err := fill(ctx, s.b.Admin, bareWriterProject, fmt.Sprintf("m%d-", n), n)
+		if err != nil {
+			return err
+		}
+		before := count(ctx, s.b)
+		if err := s.b.Start(); err != nil {
+			return err
+		}
+		begun, err := until(ctx, massPatience, 2*time.Millisecond, func() bool { return count(ctx, s.b) > before })
+		if err != nil {
+			return fmt.Errorf("the first of %d copies: %w", n, err)
+		}
+		ended, err := until(ctx, massPatience, 10*time.Millisecond, func() bool { return count(ctx, s.b) >= before+n })
+		if err != nil {
+			return fmt.Errorf("%d copies: %w", n, err)
+		}
+		rate := float64(n) / ended.Sub(begun).Seconds()
+		b.info(fmt.Sprintf("mirror_rate_%d", n), rate, "objects/s")
+		b.atLeast(fmt.Sprintf("mirror_rate_ratio_%d", n), rate/(float64(n)/bare.Seconds()), "x", rateTarget)
+	}
+	return s.benchRestart(ctx, b)
+}
+
+// atLeast is a figure that falls short when it is small.
+func (b bench) atLeast(name string, value float64, unit string, target float64) {
+	verdict := "ok"
+	if value < target {
+		verdict = "short"
+	}
+	fmt.Fprintf(b.out, "bench %s %.2f %s target %.2f %s\n", name, value, unit, target, verdict)
+}
+
+func (s *story) benchRestart(ctx context.Context, b bench) error {
+	if _, err := until(ctx, massPatience, 50*time.Millisecond, func() bool { return s.b.Armed(ctx) }); err != nil {
+		return err
+	}
+	kube.Pause(ctx, 2*time.Second)
+	b.figure(fmt.Sprintf("mirror_memory_%d", s.Objects[len(s.Objects)-1]), float64(s.syncerKiB())/1024, "MiB", memoryTargetMiB)
+	s.b.Kill()
+	begin := time.Now()
+	for _, h := range s.pair.Hubs {
+		if _, err := h.Admin.Get(ctx, imports().Path("", "")); err != nil {
+			return err
+		}
+	}
+	lists := time.Since(begin)
+	offset := len(readFile(s.b.Log()))
+	if err := s.b.Start(); err != nil {
+		return err
+	}
+	var took time.Duration
+	if _, err := until(ctx, massPatience, 20*time.Millisecond, func() bool {
+		from := logTime(readFile(s.b.Log())[offset:], "syncer: mirroring ")
+		to := logTime(readFile(s.b.Log())[offset:], ": complete, ")
+		took = to.Sub(from)
+		return !from.IsZero() && !to.IsZero()
+	}); err != nil {
+		return fmt.Errorf("complete after a restart: %w", err)
+	}
+	o, err := s.b.Status(ctx)
+	if err != nil {
+		return err
+	}
+	b.figure("mirror_restart_writes", float64(o.Int("mirror", "written")), "writes", 0)
+	b.info("mirror_restart_seconds", took.Seconds(), "s")
+	b.figure("mirror_restart_ratio", took.Seconds()/lists.Seconds(), "x", restartTarget)
+	return nil
+}
+
+func (s *story) syncerKiB() int {
+	for _, r := range s.b.Roles() {
+		if r.Name == "syncer" {
+			return pss(r.Pid)
+		}
+	}
+	return 0
+}
+
+func readFile(path string) string {
+	text, _ := os.ReadFile(filepath.Clean(path))
+	return string(text)
+}
+
+// logTime is the time of the first line that holds the word.
+func logTime(text, word string) time.Time {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			at, _ := time.Parse("2006-01-02T15:04:05.000Z", strings.Fields(line)[0])
+			return at
+		}
+	}
+	return time.Time{}
+}
