@@ -46,7 +46,7 @@ function operators(line,    i, at, start, result) {
 				return result
 		}
 		# at the end of a line that goes on in the next one
-		if (length(line) > length(from[i]) && substr(line, length(line) - length(from[i])) == " " from[i]) {
+		if (!unseen(from[i], line) && length(line) > length(from[i]) && substr(line, length(line) - length(from[i])) == " " from[i]) {
 			result = offer(from[i] " is " to[i], substr(line, 1, length(line) - length(from[i])) to[i])
 			if (result != "")
 				return result
