@@ -245,7 +245,8 @@ struct target {
 static bool grant(struct target *target, enum role from, int fd)
 {
 	uint64_t link[3] = { from, 0, ++target->generation };
-	uint64_t credential[3] = { CREDENTIAL_PEER_OBSERVER, target->generation, 0 };
+	/* What the loader's own message says it brings (encode() fills in the least values). */
+	uint64_t credential[3] = { CREDENTIAL_ELECTOR, 1, 0 };
 
 	return from == ROLE_LOADER ? process_tell(&target->started, CONTROL_CRED, credential, fd)
 				   : process_tell(&target->started, CONTROL_LINK, link, fd);

@@ -256,6 +256,26 @@ static int send_two_descriptors(enum role self, enum role peer)
 	return send_descriptors(self, peer, 2);
 }
 
+/* F7: an identity for another target than the supervisor announced. */
+static int send_other_identity(enum role self, enum role peer)
+{
+	struct buf packet = buf_make(sizeof(bytes));
+	struct message message;
+	struct err err;
+	int error = ENOMSG;
+
+	(void)self;
+	(void)peer;
+	least_body(MSG_CREDENTIAL, &message);
+	message.credential.target = CREDENTIAL_PEER_SYNCER;
+	if (message_encode(MSG_CREDENTIAL, &message.credential, &packet, &err) == 0) {
+		memcpy(bytes, packet.data, packet.len);
+		error = send_bytes(packet.len);
+	}
+	buf_free(&packet);
+	return error;
+}
+
 #define MUTE    (ROLE_BIT(ROLE_MONITOR)) /* has no message of its own */
 #define PASSING (ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR))
 
@@ -276,6 +296,8 @@ const struct packet packets[] = {
 	{ "sends a message with a misnamed field", send_misnamed, PACKET_CUT, ALL },
 	{ "sends a descriptor where none is declared", send_descriptor, PACKET_CUT, PASSING },
 	{ "sends two descriptors", send_two_descriptors, PACKET_CUT, PASSING },
+	{ "brings another identity than was announced", send_other_identity, PACKET_CUT,
+	    ROLE_BIT(ROLE_LOADER) },
 	{ "sends its own message again", send_own, PACKET_TAKEN, ALL & ~MUTE },
 };
 const unsigned packet_count = sizeof(packets) / sizeof(packets[0]);
