@@ -27,7 +27,8 @@ struct material {
 	struct value_server server;
 	char tls_name[254];                               /* "" = the server's host */
 	struct material_part ca, certificate, key, token; /* empty = not given */
-	bool token_follows; /* a follower's hub delivers it elsewhere: the CA alone is enough (H12) */
+	bool token_follows; /* a follower's hub delivers it elsewhere: the CA alone is enough (H12)
+			     */
 	/* Of material_check(): */
 	char subject[256];
 	int64_t expires_us; /* of the token; 0 = it does not say */

@@ -102,6 +102,7 @@ static struct workload_facts look(struct runner *runner, int64_t now_ns)
 		.alive = runner->pid != 0 };
 	struct fence_view view = { 0 };
 
+	CHECK(runner->config);
 	if (runner->config->mode == CONFIG_FOLLOWER) {
 		/* No page: a worker's operator runs beside whichever hub leads (W19). */
 		facts.leading = runner->wanted;

@@ -203,8 +203,8 @@ static void unknown_and_repeated_keys_are_named(void **state)
 	    "u.yaml:13: credentials.folower: is an unknown key; expected follower");
 	expect_error("  syncer:", "  syncer: {kubeconfig: /s}\n  follower: {kubeconfig: /f}",
 	    "u.yaml:14: credentials.follower: is for mode follower");
-	expect_error("repointer:", "follower: {interval: 10s}",
-	    "u.yaml:19: follower: is for mode follower");
+	expect_error(
+	    "repointer:", "follower: {interval: 10s}", "u.yaml:19: follower: is for mode follower");
 }
 
 static void wrong_types_and_values_are_named(void **state)
