@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,7 +77,7 @@ func count(ctx context.Context, h *pair.Hub) int {
 // to the same server; then it restarts with everything equal.
 func (s *story) benchMass(ctx context.Context) error {
 	b := bench{s.Out}
-	for _, n := range s.Objects {
+	for _, n := range slices.Compact(s.Objects) {
 		s.b.Kill()
 		if _, err := fill(ctx, s.a.Admin, pair.Project, fmt.Sprintf("m%d-", n), n); err != nil {
 			return err
