@@ -474,7 +474,9 @@ GUARD(hint_denied)
 /* C6. A gap shorter than the peer's threshold: nobody can have taken over meanwhile. */
 GUARD(may_recover)
 {
-	bool peer_ok = m->answer <= PEER_NOT_FOUND;
+	/* H15: a Lease that was deleted a moment ago is on its way back and may say more. */
+	bool gone_long = s->now_ns - m->watch_ns >= machine_threshold_ns(m);
+	bool peer_ok = m->answer == PEER_OK || (m->answer == PEER_NOT_FOUND && gone_long);
 	bool brief = m->led_renewed_ns &&
 		     s->now_ns - m->led_renewed_ns < m->options.duration_ns + m->options.padding_ns;
 	bool workers = m->options.workers > 0 && m->workers_answered * 2 > m->options.workers &&

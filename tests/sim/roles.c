@@ -107,6 +107,9 @@ void roles_looked(struct world *w, struct node *n, struct request *r)
 		e->look.why = PEER_WHY_UNAUTHORIZED;
 		w->assumed.L = w->assumed.L && w->setup.workers == 0;
 	}
+	/* A deleted Lease says as little as none that was read. */
+	w->assumed.L = w->assumed.L && !(e->look.class == PEER_NOT_FOUND && w->opened[r->api] &&
+					   goes_back(&n->machine));
 	failed = e->look.class >= PEER_SILENT;
 	if (failed)
 		e->look.uid[0] = '\0';
