@@ -210,12 +210,20 @@ void answer_finish(
 		return;
 	}
 	is_status = head->json && read_status(answer, body, &named);
-	if (answer->class == KUBE_NOT_FOUND)
+	if (answer->class == KUBE_NOT_FOUND) {
 		refine_not_found(answer, is_status, named, body);
-	else if (answer->class == KUBE_CONFLICT && strcmp(answer->reason, "AlreadyExists") == 0)
+	} else if (answer->class == KUBE_CONFLICT && strcmp(answer->reason, "AlreadyExists") == 0) {
 		answer->class = KUBE_EXISTS;
-	else if (strstr(answer->message, "request is too large")) /* etcd's limit is a 500 (M8) */
+	} else if (answer->class == KUBE_INVALID &&
+		   strstr(answer->message, "ValidatingAdmissionPolicy")) {
+		/* A policy's no is not the object's fault, whatever its number: one that has no
+		 * parameter, or that a server which just started has not read yet, says 422 (H7).
+		 */
+		answer->class = KUBE_FORBIDDEN;
+		answer->why = why_of(KUBE_FORBIDDEN);
+	} else if (strstr(answer->message, "request is too large")) { /* etcd's limit: a 500 (M8) */
 		answer->class = KUBE_TOO_LARGE;
+	}
 	if (!answer->message[0])
 		(void)snprintf(
 		    answer->message, sizeof(answer->message), "HTTP status %d", answer->status);

@@ -53,6 +53,13 @@ static const struct {
 	{ 500, true, "{\"kind\":\"Status\",\"message\":\"etcdserver: request is too large\"}",
 	    KUBE_TOO_LARGE, PEER_WHY_SERVER_ERROR },
 	{ 422, true, "{\"kind\":\"Status\",\"reason\":\"Invalid\"}", KUBE_INVALID, PEER_WHY_NONE },
+	/* H7: a policy without its parameter, or not yet read, says 422: it is no fault of the
+	   object. */
+	{ 422, true,
+	    "{\"kind\":\"Status\",\"reason\":\"Invalid\",\"message\":\"x \\\"y\\\" is forbidden: "
+	    "ValidatingAdmissionPolicy 'understudy-role' denied request: failed to configure "
+	    "policy\"}",
+	    KUBE_FORBIDDEN, PEER_WHY_FORBIDDEN },
 	{ 429, false, "slow down", KUBE_THROTTLED, PEER_WHY_THROTTLED },
 	{ 400, true, "{\"kind\":\"Status\"}", KUBE_REFUSED, PEER_WHY_NONE },
 	{ 302, false, "", KUBE_REFUSED, PEER_WHY_NONE },

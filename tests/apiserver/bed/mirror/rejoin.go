@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
@@ -61,7 +62,16 @@ func (r *run) repair(ctx context.Context, h *pair.Hub) error {
 			return err
 		}
 	}
-	return nil
+	// A server that has just started may not have read its policies' parameters yet, and refuses all.
+	probe := slice("probe")
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		_, err := h.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?dryRun=All", probe)
+		if err == nil || !strings.Contains(err.Error(), "failed to configure policy") || !kube.Pause(ctx, 100*time.Millisecond) {
+			return nil
+		}
+	}
 }
 
 // past makes what hub-a had written and nobody had seen when it died: its fence is still open in
