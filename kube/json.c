@@ -54,8 +54,8 @@ static bool is_number(struct str text)
 	if (i < text.n && text.p[i] == '0')
 		i++;
 	else
-		for (start = i; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
-			;
+		while (i < text.n && text.p[i] >= '0' && text.p[i] <= '9')
+			i++;
 	if (i == 0 || text.p[i - 1] == '-')
 		return false;
 	if (i < text.n && text.p[i] == '.') {

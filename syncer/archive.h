@@ -10,7 +10,7 @@
 #include "syncer/rewrite.h"
 
 #define ARCHIVE_TYPE       "ha.kubeslice.io/archived-object"
-#define ARCHIVE_PART_BYTES (900u * 1024)
+#define ARCHIVE_PART_BYTES ((size_t)900 * 1024)
 #define ARCHIVE_NAME_BYTES 96
 
 /* An object on its way into the archive. */
