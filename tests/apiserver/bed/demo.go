@@ -31,7 +31,7 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	objects := flags.Int("objects", 10000, "how many objects the largest mirror of --bench has")
 	flags.Parse(args)
 	begin := time.Now()
-	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
+	o := demo.Options{Root: root(), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
 	if *slow {
 		o.Lease = pair.DefaultLease
 	}
@@ -42,15 +42,7 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	default:
 		return usageError("--disturb wants roles or supervisor")
 	}
-	owner := os.Getpid()
-	if *keep {
-		owner = 0
-	}
-	if err := cluster.Down(*dir, false); err != nil {
-		return err
-	}
-	bed, err := cluster.Up(ctx, cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
-		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}})
+	bed, err := standardBed(ctx, *dir, *keep)
 	if err != nil {
 		return err
 	}

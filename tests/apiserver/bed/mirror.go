@@ -14,15 +14,11 @@ import (
 func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	dir := dirFlag(flags)
 	flags.Parse(args)
-	if err := cluster.Down(*dir, false); err != nil {
-		return err
-	}
-	bed, err := cluster.Up(ctx, cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
-		Owner: os.Getpid(), Names: []string{"hub-a", "hub-b", "worker-1"}})
+	bed, err := standardBed(ctx, *dir, false)
 	if err != nil {
 		return err
 	}
-	err = mirror.Run(ctx, mirror.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))),
+	err = mirror.Run(ctx, mirror.Options{Root: root(),
 		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout})
 	if downErr := cluster.Down(*dir, err != nil); err == nil {
 		err = downErr

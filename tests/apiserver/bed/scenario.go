@@ -23,16 +23,8 @@ func runScenario(ctx context.Context, flags *flag.FlagSet, args []string) error 
 		return usageError("one scenario is wanted: " + demo.ScenarioNames())
 	}
 	begin := time.Now()
-	o := demo.Options{Root: filepath.Dir(filepath.Dir(beside("bed"))), Out: os.Stdout, Check: true, Lease: pair.FastLease}
-	owner := os.Getpid()
-	if *keep {
-		owner = 0
-	}
-	if err := cluster.Down(*dir, false); err != nil {
-		return err
-	}
-	bed, err := cluster.Up(ctx, cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
-		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}})
+	o := demo.Options{Root: root(), Out: os.Stdout, Check: true, Lease: pair.FastLease}
+	bed, err := standardBed(ctx, *dir, *keep)
 	if err != nil {
 		return err
 	}

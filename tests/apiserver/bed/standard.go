@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"understudy.test/bed/cluster"
+)
+
+// root is the repository's folder: this program lies in its build/.
+func root() string { return filepath.Dir(filepath.Dir(beside("bed"))) }
+
+// standardBed brings up two hubs and a worker in a folder, in place of what was there. It ends with
+// this process, unless it is to be kept.
+func standardBed(ctx context.Context, dir string, keep bool) (*cluster.Bed, error) {
+	owner := os.Getpid()
+	if keep {
+		owner = 0
+	}
+	if err := cluster.Down(dir, false); err != nil {
+		return nil, err
+	}
+	return cluster.Up(ctx, cluster.Options{Dir: dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
+		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}})
+}
