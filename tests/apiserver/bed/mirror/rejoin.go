@@ -62,14 +62,18 @@ func (r *run) repair(ctx context.Context, h *pair.Hub) error {
 			return err
 		}
 	}
-	// A server that has just started may not have read its policies' parameters yet, and refuses all.
+	// A server that starts before its CRDs are served looks for its policies' parameters again only
+	// when it resets its REST mapper, every 30 s, and until then refuses what they guard.
 	probe := slice("probe")
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, patience+30*time.Second)
 	defer cancel()
 	for {
 		_, err := h.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?dryRun=All", probe)
-		if err == nil || !strings.Contains(err.Error(), "failed to configure policy") || !kube.Pause(ctx, 100*time.Millisecond) {
+		if err == nil {
 			return nil
+		}
+		if !kube.Pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("%s takes no write after its repair: %w", h.Name, err)
 		}
 	}
 }
