@@ -13,8 +13,6 @@
 
 #include "base/str.h"
 
-#define PATIENCE_S 5
-
 static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 {
 	if (errno == EACCES || errno == EPERM) {
@@ -30,7 +28,7 @@ static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 }
 
 static enum ctl_exit read_all(
-    int fd, const char *path, const char *who, struct buf *out, struct err *err)
+    int fd, const char *path, const char *who, int patience_s, struct buf *out, struct err *err)
 {
 	char block[16384];
 	ssize_t n;
@@ -44,7 +42,7 @@ static enum ctl_exit read_all(
 		    err, "%s: the answer is larger than 8 MiB; is it understudyd's socket?", path);
 	else if (n < 0 && errno == EAGAIN)
 		err_set(err, "%s: no answer within %d s; the %s hangs or restarts", path,
-		    PATIENCE_S, who);
+		    patience_s, who);
 	else
 		err_set(err,
 		    "%s: closed without an answer; the %s restarts or is asked by too many, try "
@@ -53,10 +51,11 @@ static enum ctl_exit read_all(
 	return CTL_NO_DAEMON;
 }
 
-static enum ctl_exit connect_to(const char *path, const char *name, int *connected, struct err *err)
+static enum ctl_exit connect_to(
+    const char *path, const char *name, int patience_s, int *connected, struct err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct timeval patience = { .tv_sec = patience_s };
 	int fd;
 
 	*connected = -1;
@@ -82,23 +81,25 @@ static enum ctl_exit connect_to(const char *path, const char *name, int *connect
 enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
 {
 	int fd;
-	enum ctl_exit code = connect_to(path, "status", &fd, err);
+	enum ctl_exit code = connect_to(path, "status", CLIENT_PATIENCE_S, &fd, err);
 
 	if (code == CTL_DONE)
-		code = read_all(fd, path, "monitor", out, err);
+		code = read_all(fd, path, "monitor", CLIENT_PATIENCE_S, out, err);
 	if (fd >= 0)
 		close(fd);
 	return code;
 }
 
-enum ctl_exit client_ask(const char *path, struct str line, struct buf *out, struct err *err)
+enum ctl_exit client_ask(
+    const char *path, struct str line, int patience_s, struct buf *out, struct err *err)
 {
 	int fd;
-	enum ctl_exit code = connect_to(path, "admin", &fd, err);
+	enum ctl_exit code = connect_to(path, "admin", patience_s, &fd, err);
 
 	/* From here on an answer that does not come says nothing about what was done (B14). */
-	if (code == CTL_DONE && (send(fd, line.p, line.n, MSG_NOSIGNAL) != (ssize_t)line.n ||
-				    read_all(fd, path, "elector", out, err) != CTL_DONE)) {
+	if (code == CTL_DONE &&
+	    (send(fd, line.p, line.n, MSG_NOSIGNAL) != (ssize_t)line.n ||
+		read_all(fd, path, "elector", patience_s, out, err) != CTL_DONE)) {
 		err_set(err,
 		    "%s: no answer; whether the command was taken is not known: see status and "
 		    "history",

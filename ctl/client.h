@@ -1,6 +1,6 @@
 /*
  * One question to understudyd: status.sock gives its one document unasked, admin.sock answers one
- * line. Bounded: 8 MiB, 5 s of silence.
+ * line. Bounded: 8 MiB, and silence.
  */
 #ifndef CTL_CLIENT_H
 #define CTL_CLIENT_H
@@ -10,13 +10,16 @@
 
 #define CLIENT_DEFAULT_SOCKET "/run/understudy/status.sock"
 #define CLIENT_MAX_BYTES      (8UL * 1024 * 1024)
+#define CLIENT_PATIENCE_S     5
 
 /* Exit codes (interfaces, decision 25). */
 enum ctl_exit { CTL_DONE = 0, CTL_REFUSED = 1, CTL_UNKNOWN = 3, CTL_NO_DAEMON = 4, CTL_USAGE = 64 };
 
 /* Appends the document. CTL_DONE, or the exit code with the reason and what to do. */
 enum ctl_exit client_read(const char *path, struct buf *out, struct err *err);
-/* Sends one line (with its newline) to admin.sock and appends the answer. */
-enum ctl_exit client_ask(const char *path, struct str line, struct buf *out, struct err *err);
+/* Sends one line (with its newline) to admin.sock and appends the answer, which may take so long.
+ */
+enum ctl_exit client_ask(
+    const char *path, struct str line, int patience_s, struct buf *out, struct err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/mirror.h"
 #include "ctl/operate.h"
 #include "ctl/show.h"
 
@@ -62,6 +63,26 @@ static const struct command commands[] = {
 	    "trusts a peer that is another cluster than before",
 	    "After the peer hub was rebuilt. Terms are kept, the mirror starts anew.\n",
 	    operate_accept_peer },
+	{ "sync",
+	    "sync status [--excluded] | diff [KIND] | resync [KIND] | confirm-deletes | discard |\n"
+	    "       accept-restore [--list ID] [--dry-run] [--yes HUB] [-o text|json]",
+	    "the mirror of this hub: how far, what differs, what waits for a person",
+	    "On the Standby.\n"
+	    "status           per kind: Synced, Progressing, Degraded, Unknown or Blocked, and\n"
+	    "                 since which version; --excluded lists what is left out, and what is\n"
+	    "                 referenced and not mirrored, with the reasons\n"
+	    "diff             lists both hubs anew and names what differs, by field; never the\n"
+	    "                 content of a Secret. Exit: 0 equal, 1 differences, above 1 not "
+	    "known\n"
+	    "resync           lists the source anew, without waiting for its watches\n"
+	    "confirm-deletes  lets the deletions go that the brake holds (too many at once)\n"
+	    "discard          keeps those copies instead, and asks no more\n"
+	    "accept-restore   follows a source that was restored from a backup; what this hub has\n"
+	    "                 and the source has lost is archived first\n"
+	    "--dry-run says what would be done and writes nothing. The last three ask for this "
+	    "hub's\n"
+	    "name; --yes gives it in a script, --list the list of deletions that was seen.\n",
+	    mirror_sync },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
 	    "Prints the help of a command.\n", run_help },
 };

@@ -28,8 +28,8 @@ static const char *text_of(const json_t *object, const char *key)
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
-static enum ctl_exit ask(
-    const struct ctl_options *options, json_t *request, json_t **answer, struct err *err)
+enum ctl_exit operate_ask(const struct ctl_options *options, json_t *request, int patience_s,
+    json_t **answer, struct err *err)
 {
 	char path[512];
 	char *line = json_dumps(request, JSON_COMPACT);
@@ -44,7 +44,7 @@ static enum ctl_exit ask(
 	if (line) {
 		buf_puts(&sent, line);
 		buf_puts(&sent, "\n");
-		code = client_ask(path, buf_str(&sent), &out, err);
+		code = client_ask(path, buf_str(&sent), patience_s, &out, err);
 	}
 	if (code == CTL_DONE) {
 		*answer = json_loadb(out.data, out.len, JSON_REJECT_DUPLICATES, NULL);
@@ -60,7 +60,7 @@ static enum ctl_exit ask(
 	return code;
 }
 
-static enum ctl_exit exit_of(const json_t *answer)
+enum ctl_exit operate_exit_of(const json_t *answer)
 {
 	const char *outcome = text_of(answer, "outcome");
 
@@ -85,10 +85,9 @@ static void put_checks(const json_t *answer, struct buf *out)
 	}
 }
 
-/* The answer as text; the reason of what is not done goes to err. */
-static enum ctl_exit tell(const char *what, const json_t *answer, struct buf *out, struct err *err)
+enum ctl_exit operate_tell(const char *what, const json_t *answer, struct buf *out, struct err *err)
 {
-	enum ctl_exit code = exit_of(answer);
+	enum ctl_exit code = operate_exit_of(answer);
 	const char *operation = text_of(answer, "operation");
 	struct buf line = buf_make(2048);
 
@@ -120,7 +119,7 @@ static void pause_ms(long ms)
 static enum ctl_exit follow(const struct ctl_options *options, const char *what, json_t *answer,
     long patience_ms, struct buf *out, struct err *err)
 {
-	enum ctl_exit code = exit_of(answer);
+	enum ctl_exit code = operate_exit_of(answer);
 	char id[20];
 
 	/* Somebody else's is joined by who said --wait, and by nobody else. */
@@ -133,8 +132,9 @@ static enum ctl_exit follow(const struct ctl_options *options, const char *what,
 		json_t *next = NULL;
 
 		pause_ms(ASK_AGAIN_MS);
-		if (ask(options, json_pack("{s:s, s:s}", "verb", "operation", "operation", id),
-			&next, err) != CTL_DONE) {
+		if (operate_ask(options,
+			json_pack("{s:s, s:s}", "verb", "operation", "operation", id),
+			CLIENT_PATIENCE_S, &next, err) != CTL_DONE) {
 			json_decref(next);
 			json_decref(answer);
 			err_set(err,
@@ -145,9 +145,9 @@ static enum ctl_exit follow(const struct ctl_options *options, const char *what,
 		}
 		json_decref(answer);
 		answer = next;
-		code = exit_of(answer);
+		code = operate_exit_of(answer);
 	}
-	code = tell(what, answer, out, err);
+	code = operate_tell(what, answer, out, err);
 	json_decref(answer);
 	return code;
 }
@@ -209,7 +209,7 @@ enum ctl_exit operate_switchover(
 		json_object_set_new(request, "check", json_true());
 	if (to)
 		json_object_set_new(request, "to", json_string(to));
-	code = ask(options, request, &answer, err);
+	code = operate_ask(options, request, CLIENT_PATIENCE_S, &answer, err);
 	if (code != CTL_DONE) {
 		json_decref(answer);
 		return code;
@@ -241,8 +241,7 @@ static bool typed_consent(const json_t *document, const char *hub, const char *w
 	return strcmp(line, hub) == 0;
 }
 
-/* The hub's name and the nonce of what was shown, into the request. */
-static enum ctl_exit consent(const struct ctl_options *options, const char *yes, const char *what,
+enum ctl_exit operate_consent(const struct ctl_options *options, const char *yes, const char *what,
     json_t *request, struct err *err)
 {
 	struct buf bytes = buf_make(CLIENT_MAX_BYTES);
@@ -306,12 +305,12 @@ enum ctl_exit operate_promote(
 	    accept ? "\n" : "", accept ? accept_text : "");
 	request = json_pack("{s:s, s:b, s:b, s:b}", "verb", "promote", "force", force,
 	    "acceptIncomplete", accept, "check", check);
-	code = check ? CTL_DONE : consent(options, yes, what, request, err);
+	code = check ? CTL_DONE : operate_consent(options, yes, what, request, err);
 	if (code != CTL_DONE) {
 		json_decref(request);
 		return code;
 	}
-	code = ask(options, request, &answer, err);
+	code = operate_ask(options, request, CLIENT_PATIENCE_S, &answer, err);
 	if (code == CTL_DONE)
 		return follow(
 		    options, check ? "check" : "promotion", answer, PATIENCE_MS, out, err);
@@ -323,10 +322,10 @@ static enum ctl_exit ask_and_tell(const struct ctl_options *options, const char 
     json_t *request, struct buf *out, struct err *err)
 {
 	json_t *answer = NULL;
-	enum ctl_exit code = ask(options, request, &answer, err);
+	enum ctl_exit code = operate_ask(options, request, CLIENT_PATIENCE_S, &answer, err);
 
 	if (code == CTL_DONE)
-		code = tell(what, answer, out, err);
+		code = operate_tell(what, answer, out, err);
 	json_decref(answer);
 	return code;
 }
@@ -340,7 +339,7 @@ enum ctl_exit operate_accept_peer(
 	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--yes") != 0))
 		return command_misused(err, argv[0], "unknown word ", argv[1]);
 	request = json_pack("{s:s}", "verb", "accept-peer");
-	code = consent(options, argc == 3 ? argv[2] : NULL,
+	code = operate_consent(options, argc == 3 ? argv[2] : NULL,
 	    "The peer is another cluster than before. From now on this hub trusts it, and mirrors\n"
 	    "it anew.",
 	    request, err);

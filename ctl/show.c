@@ -228,22 +228,6 @@ static void put_peer(const json_t *document, struct buf *out)
 	    is_true(leadership, "complete") ? "complete" : "incomplete");
 }
 
-static void put_mirror(const json_t *document, struct buf *out)
-{
-	const json_t *mirror = json_object_get(document, "mirror");
-
-	if (!json_is_object(mirror))
-		return;
-	put_label(out, "mirror");
-	buf_printf(out, "%s, %lld objects, %lld pending, %lld blocked, %lld held deletes\n",
-	    is_true(mirror, "complete") ? "complete" : "INCOMPLETE", number_of(mirror, "objects"),
-	    number_of(mirror, "pending"), number_of(mirror, "blocked"),
-	    number_of(mirror, "heldDeletes"));
-	put_label(out, "");
-	buf_printf(out, "lag %lld ms, %lld written, %lld failed\n", number_of(mirror, "lagMs"),
-	    number_of(mirror, "written"), number_of(mirror, "failed"));
-}
-
 static void put_workers(const json_t *document, struct buf *out)
 {
 	const json_t *workers = json_object_get(document, "workers"), *worker;
@@ -278,24 +262,6 @@ static void put_workers(const json_t *document, struct buf *out)
 			buf_puts(out, "\n    ");
 			show_text(out, text_of(worker, "detail"));
 		}
-		buf_puts(out, "\n");
-	}
-}
-
-static void put_blocked(const json_t *document, struct buf *out)
-{
-	const json_t *blocked = json_object_get(document, "blocked"), *item;
-	size_t i;
-
-	if (json_array_size(blocked) == 0)
-		return;
-	buf_puts(out, "\nBLOCKED OBJECTS\n");
-	json_array_foreach(blocked, i, item)
-	{
-		buf_puts(out, "  ");
-		show_text(out, text_of(item, "object"));
-		buf_puts(out, ": ");
-		show_text(out, text_of(item, "why"));
 		buf_puts(out, "\n");
 	}
 }
@@ -337,14 +303,14 @@ void show_hubs(const json_t *document, struct buf *out)
 	put_warnings(document, out);
 	put_leadership(document, out);
 	put_peer(document, out);
-	put_mirror(document, out);
+	show_mirror_lines(document, out);
 }
 
 void show_status(const json_t *document, struct buf *out)
 {
 	show_hubs(document, out);
 	put_workers(document, out);
-	put_blocked(document, out);
+	show_listed(document, NULL, 20, out);
 	if (json_array_size(json_object_get(document, "history")))
 		buf_puts(out, "\nLAST TRANSITIONS\n");
 	put_history(document, MAX_EVENTS, "  ", out);

@@ -6,6 +6,7 @@
 #define CTL_SHOW_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/buf.h"
 
@@ -14,6 +15,11 @@
 void show_status(const json_t *document, struct buf *out);
 /* Its first part: both hubs and the mirror. */
 void show_hubs(const json_t *document, struct buf *out);
+/* The mirror in a few lines; all of it, with each kind and, with excluded, all that is listed by
+ * name; and that list alone: only: words of the wanted states, NULL: all; at most so many. */
+void show_mirror_lines(const json_t *document, struct buf *out);
+void show_sync(const json_t *document, bool excluded, struct buf *out);
+void show_listed(const json_t *document, const char *only, size_t most, struct buf *out);
 /* All transitions that are known, one a line. */
 void show_history(const json_t *document, struct buf *out);
 /* One text without control characters; the same in a column, where a longer one pushes the rest. */

@@ -41,6 +41,18 @@ enum peer_why {
 enum lease_holder { HOLDER_NONE, HOLDER_SELF, HOLDER_PEER, HOLDER_OTHER };
 enum lease_phase { PHASE_NONE, PHASE_ACQUIRING, PHASE_LEADING, PHASE_DRAINING, PHASE_RELEASED };
 enum sync_verb { SYNC_CONFIRM_DELETES, SYNC_DISCARD, SYNC_RESYNC, SYNC_ACCEPT_RESTORE, SYNC_DIFF };
+enum sync_outcome { SYNC_OUTCOME_DONE, SYNC_OUTCOME_REFUSED, SYNC_OUTCOME_UNKNOWN };
+enum sync_row_type { SYNC_ROW_OBJECT, SYNC_ROW_CHECK };
+/* What the mirror, or one of its kinds, is to a person. */
+enum sync_state {
+	SYNC_STATE_UNKNOWN,     /* the source cannot be read, or has not been yet */
+	SYNC_STATE_SYNCED,      /* nothing to do */
+	SYNC_STATE_PROGRESSING, /* is being written */
+	SYNC_STATE_DEGRADED,    /* goes on, with faults, or waits for its source */
+	SYNC_STATE_BLOCKED      /* something waits for a person */
+};
+/* Why an object is listed by name. */
+enum sync_listing { LISTED_BLOCKED, LISTED_HELD, LISTED_EXCLUDED, LISTED_REFERENCED };
 enum probe_verdict { PROBE_ACCEPTED, PROBE_FENCED, PROBE_NO_OBJECT, PROBE_FAILED };
 enum worker_state {
 	WORKER_OK,

@@ -567,3 +567,8 @@ void kube_watch_stop(struct kube_watch *watch)
 	if (watch->depth == 0)
 		free_watch(watch);
 }
+
+const char *kube_watch_version(const struct kube_watch *watch)
+{
+	return watch->version;
+}

@@ -49,5 +49,7 @@ struct kube_watch *kube_watch_start(struct kube_client *client, struct loop *loo
 /* Lists again at once (keeps nothing). */
 void kube_watch_restart(struct kube_watch *watch);
 void kube_watch_stop(struct kube_watch *watch);
+/* The version that was reached; "": a list is still to come. Valid until the next event. */
+const char *kube_watch_version(const struct kube_watch *watch);
 
 #endif

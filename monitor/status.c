@@ -74,7 +74,19 @@ void status_take_mirror(struct status *status, const struct msg_status_mirror *m
 		.held_deletes = (uint32_t)m->held_deletes,
 		.lag_ms = m->lag_ms,
 		.written = m->written,
-		.failed = m->failed };
+		.failed = m->failed,
+		.state = m->state,
+		.excluded = (uint32_t)m->excluded,
+		.referenced = (uint32_t)m->referenced,
+		.held_list = m->held_list,
+		.rejoin = m->rejoin,
+		.archived = m->archived,
+		.passing = m->passing,
+		.done = (uint32_t)m->done,
+		.total = (uint32_t)m->total,
+		.rate_milli = m->rate_milli,
+		.remaining_ms = m->remaining_ms };
+	KEEP_TEXT(status->mirror.why, m->why);
 }
 
 void status_take_kind(struct status *status, const struct msg_status_kind *m)
@@ -87,12 +99,19 @@ void status_take_kind(struct status *status, const struct msg_status_kind *m)
 	kind->source = (uint32_t)m->source;
 	kind->copies = (uint32_t)m->copies;
 	kind->pending = (uint32_t)m->pending;
+	kind->state = m->state;
+	kind->blocked = (uint32_t)m->blocked;
+	kind->held = (uint32_t)m->held;
+	kind->excluded = (uint32_t)m->excluded;
+	kind->version = m->version;
+	kind->oldest_ms = m->oldest_ms;
 }
 
 void status_take_blocked(struct status *status, const struct msg_status_blocked *m)
 {
 	struct status_blocked *blocked = &status->blocked[m->row];
 
+	blocked->listing = m->listing;
 	KEEP_TEXT(blocked->object, m->object);
 	KEEP_TEXT(blocked->why, m->why);
 }
@@ -302,6 +321,26 @@ const char *status_mode_word(uint32_t mode)
 		"follower" };
 
 	return WORD(words, mode);
+}
+
+/* As people know them from other tools (B4, B5). */
+const char *status_sync_word(uint32_t state)
+{
+	static const char *const words[] = { "Unknown", "Synced", "Progressing", "Degraded",
+		"Blocked" };
+
+	_Static_assert(
+	    sizeof(words) / sizeof(words[0]) == SYNC_STATE_BLOCKED + 1, "a word for each");
+	return WORD(words, state);
+}
+
+const char *status_listing_word(uint32_t listing)
+{
+	static const char *const words[] = { "blocked", "held", "excluded", "referenced" };
+
+	_Static_assert(
+	    sizeof(words) / sizeof(words[0]) == LISTED_REFERENCED + 1, "a word for each");
+	return WORD(words, listing);
 }
 
 void status_time_word(int64_t us, char text[40])

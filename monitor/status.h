@@ -39,15 +39,18 @@ struct status_peer {
 };
 
 struct status_mirror {
-	bool known, complete;
-	uint32_t objects, pending, blocked, held_deletes;
-	uint64_t lag_ms, written, failed;
+	bool known, complete, rejoin, passing;
+	uint32_t objects, pending, blocked, held_deletes, excluded, referenced;
+	uint32_t state, done, total; /* state: enum sync_state */
+	uint64_t lag_ms, written, failed, held_list, archived, rate_milli, remaining_ms;
+	char why[257];
 };
 
 struct status_kind {
 	bool known;
 	char kind[64], fault[257];
-	uint32_t source, copies, pending;
+	uint32_t source, copies, pending, state, blocked, held, excluded;
+	uint64_t version, oldest_ms;
 };
 
 struct status_worker {
@@ -67,6 +70,7 @@ struct status_credential {
 };
 
 struct status_blocked {
+	uint32_t listing;
 	char object[513], why[513]; /* object "" = free row */
 };
 
@@ -135,6 +139,8 @@ const char *status_holder_word(uint32_t holder);
 const char *status_phase_word(uint32_t phase);
 const char *status_worker_word(const struct status_worker *worker);
 const char *status_mode_word(uint32_t mode);
+const char *status_sync_word(uint32_t state);
+const char *status_listing_word(uint32_t listing);
 /* RFC 3339 with milliseconds; "" for 0. */
 void status_time_word(int64_t us, char text[40]);
 

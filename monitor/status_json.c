@@ -156,6 +156,27 @@ static void put_peer(const struct status *status, int64_t now_ns, struct buf *ou
 	buf_puts(out, "}");
 }
 
+/* Of a whole pass; null when none is under way. */
+static void put_progress(const struct status_mirror *mirror, struct buf *out)
+{
+	if (!mirror->passing) {
+		null(out, "progress");
+		return;
+	}
+	key(out, "progress");
+	buf_puts(out, "{");
+	number(out, "done", mirror->done);
+	number(out, "total", mirror->total);
+	key(out, "perSecond");
+	buf_printf(out, "%llu.%03llu", (unsigned long long)mirror->rate_milli / 1000,
+	    (unsigned long long)mirror->rate_milli % 1000);
+	if (mirror->remaining_ms)
+		number(out, "remainingMs", mirror->remaining_ms);
+	else
+		null(out, "remainingMs");
+	buf_puts(out, "}");
+}
+
 static void put_mirror(const struct status *status, struct buf *out)
 {
 	const struct status_mirror *mirror = &status->mirror;
@@ -166,6 +187,8 @@ static void put_mirror(const struct status *status, struct buf *out)
 	}
 	key(out, "mirror");
 	buf_puts(out, "{");
+	text(out, "state", status_sync_word(mirror->state));
+	text(out, "why", mirror->why);
 	truth(out, "complete", mirror->complete);
 	number(out, "objects", mirror->objects);
 	number(out, "pending", mirror->pending);
@@ -174,6 +197,13 @@ static void put_mirror(const struct status *status, struct buf *out)
 	number(out, "lagMs", mirror->lag_ms);
 	number(out, "written", mirror->written);
 	number(out, "failed", mirror->failed);
+	number(out, "excluded", mirror->excluded);
+	number(out, "referenced", mirror->referenced);
+	key(out, "heldList");
+	buf_printf(out, "\"%016llx\"", (unsigned long long)mirror->held_list);
+	truth(out, "rejoin", mirror->rejoin);
+	number(out, "archived", mirror->archived);
+	put_progress(mirror, out);
 	buf_puts(out, "}");
 }
 
@@ -188,9 +218,18 @@ static void put_kinds(const struct status *status, struct buf *out)
 			continue;
 		member(out);
 		text(out, "kind", kind->kind);
+		text(out, "state", status_sync_word(kind->state));
 		number(out, "source", kind->source);
 		number(out, "copies", kind->copies);
 		number(out, "pending", kind->pending);
+		number(out, "blocked", kind->blocked);
+		number(out, "held", kind->held);
+		number(out, "excluded", kind->excluded);
+		if (kind->version)
+			number(out, "completeAt", kind->version);
+		else
+			null(out, "completeAt");
+		number(out, "oldestUnappliedMs", kind->oldest_ms);
 		text(out, "fault", kind->fault);
 		buf_puts(out, "}");
 	}
@@ -254,6 +293,7 @@ static void put_blocked(const struct status *status, struct buf *out)
 		if (!status->blocked[i].object[0])
 			continue;
 		member(out);
+		text(out, "state", status_listing_word(status->blocked[i].listing));
 		text(out, "object", status->blocked[i].object);
 		text(out, "why", status->blocked[i].why);
 		buf_puts(out, "}");

@@ -71,9 +71,10 @@ static void put_mirror(const struct status *status, struct buf *out)
 	const struct status_mirror *mirror = &status->mirror;
 
 	if (mirror->known)
-		row_of(out, "mirror", "%s, %u objects, %u pending, %u blocked, lag %.3f s",
-		    mirror->complete ? "complete" : "incomplete", mirror->objects, mirror->pending,
-		    mirror->blocked, (double)mirror->lag_ms / 1e3);
+		row_of(out, "mirror", "%s, %s, %u objects, %u pending, %u blocked, lag %.3f s",
+		    status_sync_word(mirror->state), mirror->complete ? "complete" : "incomplete",
+		    mirror->objects, mirror->pending, mirror->blocked,
+		    (double)mirror->lag_ms / 1e3);
 }
 
 static void put_workers(const struct status *status, struct buf *out)

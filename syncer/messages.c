@@ -2,9 +2,6 @@
  * One handler per message (ipc/dispatch.h), and the process's own events. Handlers do domain work
  * only: sender, form and bounds were checked before.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "syncer/syncer.h"
@@ -68,6 +65,7 @@ enum verdict syncer_on_mirror_pause(
 	(void)fd;
 	if (syncer->engine.granted)
 		log_info("paused: %.*s", STR_ARG(message->why));
+	(void)str_copy(syncer->pause_why, sizeof(syncer->pause_why), message->why);
 	syncer->engine.granted = false;
 	writes_pump(syncer);
 	return VERDICT_FINE;
@@ -91,19 +89,11 @@ enum verdict syncer_on_drain_asked(
 	return VERDICT_FINE;
 }
 
-static void send_row(struct syncer *syncer, uint64_t operation, const char *text)
-{
-	struct msg_sync_row row = { .operation = operation, .text = str_of(text) };
-
-	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_SYNC_ROW, &row);
-}
-
-/* Outcomes are those of understudyctl: 0 done, 1 refused (decision 25). */
+/* Outcomes are those of understudyctl (decision 25). */
 enum verdict syncer_on_sync_asked(
     struct syncer *syncer, const struct link *from, const struct msg_sync_asked *message, int fd)
 {
 	struct msg_sync_done done = { .operation = message->operation };
-	char text[160];
 
 	(void)from;
 	(void)fd;
@@ -112,16 +102,12 @@ enum verdict syncer_on_sync_asked(
 	case SYNC_CONFIRM_DELETES:
 		if (engine_release_held(&syncer->engine, message->list_hash, base_clock_boot_ns()))
 			break;
-		(void)snprintf(text, sizeof(text), "%u deletions are held, list %016llx",
-		    syncer->engine.store.count[ITEM_HELD],
-		    (unsigned long long)engine_held_hash(&syncer->engine));
-		send_row(syncer, message->operation, text);
-		done.outcome = 1;
+		done.outcome = SYNC_OUTCOME_REFUSED;
+		done.text = STR_LIT("another list of deletions is held by now");
 		break;
 	default:
-		send_row(
-		    syncer, message->operation, "this mirror has no archive to do that safely");
-		done.outcome = 1;
+		done.outcome = SYNC_OUTCOME_REFUSED;
+		done.text = STR_LIT("this mirror has no archive to do that safely");
 	}
 	writes_pump(syncer);
 	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_SYNC_DONE, &done);

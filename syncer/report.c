@@ -1,6 +1,7 @@
 /*
- * What others hear of the mirror: the elector for its guards (C5), the monitor for people, metrics,
- * and Events through the elector (decision 5). Sends only; decides whether the mirror is complete.
+ * What others hear of the mirror, and when: the elector for its guards (C5), the monitor for people
+ * (show.c), and Events through the elector (decision 5). Sends only; decides whether the mirror is
+ * complete.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -8,11 +9,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "syncer/survey.h"
 #include "syncer/syncer.h"
 
-#define REPORT_NS    (1 * BASE_NS_PER_S)
-#define BARRIER_NS   (8 * BASE_NS_PER_S)
-#define BLOCKED_ROWS 256
+#define REPORT_NS  (1 * BASE_NS_PER_S)
+#define BARRIER_NS (8 * BASE_NS_PER_S)
 
 static void on_report(void *arg, int64_t now_ns);
 static void on_barrier_late(void *arg, int64_t now_ns);
@@ -48,6 +49,7 @@ bool report_is_complete(struct syncer *syncer)
 static void send_elector(struct syncer *syncer, int64_t now_ns)
 {
 	struct engine *engine = &syncer->engine;
+	struct survey survey = { 0 };
 	struct msg_mirror_seen seen = { .source_uid = str_of(syncer->source_uid),
 		.term = syncer->term,
 		.complete = report_is_complete(syncer),
@@ -58,105 +60,17 @@ static void send_elector(struct syncer *syncer, int64_t now_ns)
 		.held_deletes = engine->store.count[ITEM_HELD],
 		.oldest_unapplied_ms =
 		    (uint64_t)(engine_oldest_ns(engine, now_ns) / BASE_NS_PER_MS),
-		.regressed = engine->regressed };
+		.regressed = engine->regressed,
+		.rejoin = engine->rejoin,
+		.archived = engine->archived < UINT32_MAX ? engine->archived : UINT32_MAX };
 
-	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_MIRROR_SEEN, &seen);
-}
-
-static const char *fault_of(struct syncer *syncer, enum kind kind)
-{
-	for (unsigned side = 0; side < SIDE_COUNT; side++)
-		if (syncer->feeds[side][kind].fault[0])
-			return syncer->feeds[side][kind].fault;
-	return "";
-}
-
-static void pick_fault(struct feed *feed, void *arg)
-{
-	const char **faults = arg;
-
-	if (feed->space && feed->fault[0])
-		faults[feed->kind] = feed->fault;
-}
-
-static void send_kinds(struct syncer *syncer)
-{
-	const struct store *store = &syncer->engine.store;
-	const char *faults[KIND_COUNT] = { NULL };
-
-	spaces_visit(syncer, SIDE_COPIES, pick_fault, faults);
-	spaces_visit(syncer, SIDE_SOURCE, pick_fault, faults);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
-		struct msg_status_kind row = { .row = kind,
-			.kind = str_of(kind_row((enum kind)kind)->kind),
-			.source = store->count_source[kind],
-			.copies = store->count_copy[kind],
-			.pending = store->count_pending[kind],
-			.fault = str_of(
-			    faults[kind] ? faults[kind] : fault_of(syncer, (enum kind)kind)) };
-
-		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_KIND, &row);
+	/* C12: how far; by objects here, copies or not. */
+	if (engine->rejoin) {
+		survey_take(engine, now_ns, &survey);
+		seen.done = survey.done;
+		seen.of = survey.wanted;
 	}
-}
-
-/* One row of the list of blocked objects; sent only when it says something new. */
-static void send_blocked(struct syncer *syncer, unsigned row, const char *object, const char *why)
-{
-	uint64_t hash = rewrite_uid_hash(object) ^ (rewrite_uid_hash(why) * 31);
-	struct msg_status_blocked message = {
-		.row = row, .object = str_of(object), .why = str_of(why)
-	};
-
-	if (syncer->blocked_rows[row] == hash)
-		return;
-	syncer->blocked_rows[row] = hash;
-	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_BLOCKED, &message);
-}
-
-static void send_blocked_all(struct syncer *syncer)
-{
-	const struct store *store = &syncer->engine.store;
-	struct item *item;
-	unsigned row = 0;
-
-	if (store->count[ITEM_BLOCKED] + store->count[ITEM_HELD] + store->count[ITEM_EXCLUDED])
-		for (size_t at = 0; row < BLOCKED_ROWS && (item = map_next(&store->items, &at));) {
-			char object[400];
-
-			if (item->state != ITEM_BLOCKED && item->state != ITEM_HELD &&
-			    item->state != ITEM_EXCLUDED)
-				continue;
-			(void)snprintf(object, sizeof(object), "%s %s%s%s",
-			    kind_row((enum kind)item->kind)->kind, item_namespace(item),
-			    *item_namespace(item) ? "/" : "", item_name(item));
-			send_blocked(syncer, row++, object,
-			    item->state == ITEM_HELD ? "its deletion is held until confirmed"
-			    : item->why              ? item->why
-						     : "");
-		}
-	for (; row < BLOCKED_ROWS; row++)
-		if (syncer->blocked_rows[row])
-			send_blocked(syncer, row, "", "");
-}
-
-static void send_monitor(struct syncer *syncer, int64_t now_ns)
-{
-	const struct store *store = &syncer->engine.store;
-	struct msg_status_mirror status = { .complete = report_is_complete(syncer),
-		.pending = store->count[ITEM_PENDING],
-		.blocked = store->count[ITEM_BLOCKED],
-		.held_deletes = store->count[ITEM_HELD],
-		.lag_ms = (uint64_t)(engine_oldest_ns(&syncer->engine, now_ns) / BASE_NS_PER_MS),
-		.written = syncer->engine.written,
-		.failed = syncer->engine.failed };
-
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
-		status.objects += store->count_copy[kind];
-	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_MIRROR, &status);
-	send_kinds(syncer);
-	send_blocked_all(syncer);
-	role_metric(syncer->process, METRIC_SYNC_QUEUE, NULL, NULL,
-	    (int64_t)store->count[ITEM_PENDING] * 1000000);
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_MIRROR_SEEN, &seen);
 }
 
 static void end_barrier(struct syncer *syncer, bool synced, const char *why)
@@ -218,7 +132,9 @@ static void on_report(void *arg, int64_t now_ns)
 
 	syncer->reported_ns = now_ns;
 	send_elector(syncer, now_ns);
-	send_monitor(syncer, now_ns);
+	show_mirror(syncer, now_ns);
+	role_metric(syncer->process, METRIC_SYNC_QUEUE, NULL, NULL,
+	    (int64_t)syncer->engine.store.count[ITEM_PENDING] * 1000000);
 	end_rejoin(syncer);
 	/* An unwritten change grows older by itself. */
 	if (syncer->engine.store.count[ITEM_PENDING])
@@ -251,7 +167,7 @@ void report_touch(struct syncer *syncer)
 
 void report_all(struct syncer *syncer)
 {
-	memset(syncer->blocked_rows, 0, sizeof(syncer->blocked_rows));
+	memset(syncer->listed_rows, 0, sizeof(syncer->listed_rows));
 	loop_timer_set(syncer->loop, &syncer->report, base_clock_boot_ns());
 }
 

@@ -9,7 +9,8 @@
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
- *	report.c   what elector, monitor and people hear; drain.c: the last words (H3)
+ *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
+ *	drain.c    the last words (H3)
  *
  * Errors of servers are typed and retried for ever; no function here fails for a reason that a
  * caller could do something about. All of it runs in one thread, all times are boot times.
@@ -21,6 +22,7 @@
 #include "kube/client.h"
 #include "kube/watch.h"
 #include "syncer/engine.h"
+#include "syncer/survey.h"
 
 enum side { SIDE_SOURCE, SIDE_COPIES, SIDE_COUNT };
 /* A list is complete; the source still has to prove who it is before absence counts (G6). */
@@ -70,7 +72,9 @@ struct syncer {
 	bool pass_done;                  /* C5 */
 	bool was_complete, was_regressed;
 	int64_t reported_ns;
-	uint64_t blocked_rows[256]; /* what was sent of each row: a hash, 0: free */
+	uint64_t listed_rows[256]; /* what was sent of each row: a hash, 0: free */
+	struct progress progress;
+	char pause_why[129];
 
 	char handover[65];         /* a barrier is asked for, "": none (C13) */
 	uint64_t drain_written;    /* writes before the drain began */
@@ -150,6 +154,9 @@ void report_all(struct syncer *syncer);
 void report_note(void *arg, enum engine_note note, struct item *item);
 bool report_is_complete(struct syncer *syncer);
 void report_barrier(struct syncer *syncer, struct str handover);
+
+/* show.c */
+void show_mirror(struct syncer *syncer, int64_t now_ns);
 
 /* drain.c */
 void drain_begin(struct syncer *syncer, int64_t deadline_ns);

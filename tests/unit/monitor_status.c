@@ -224,6 +224,54 @@ static void what_a_role_said_goes_with_its_link(void **state)
 	assert_true(json_is_null(json_object_get(document, "peer")));
 }
 
+static void the_mirror_is_told_in_words(void **state)
+{
+	struct msg_status_mirror mirror = { .state = SYNC_STATE_PROGRESSING,
+		.why = STR_LIT("Cluster: 1 of 2"),
+		.held_list = 0xab,
+		.passing = true,
+		.done = 1,
+		.total = 4,
+		.rate_milli = 1500 };
+	struct msg_status_kind kind = { .row = 1,
+		.kind = STR_LIT("Cluster"),
+		.state = SYNC_STATE_UNKNOWN,
+		.version = 17,
+		.oldest_ms = 9 };
+	struct msg_status_blocked blocked = {
+		.row = 0, .listing = LISTED_REFERENCED, .object = STR_LIT("x"), .why = STR_LIT("y")
+	};
+	const json_t *part, *progress;
+
+	(void)state;
+	status_take_mirror(status, &mirror);
+	status_take_kind(status, &kind);
+	status_take_blocked(status, &blocked);
+	make_document(NULL);
+	part = json_object_get(document, "mirror");
+	progress = json_object_get(part, "progress");
+	assert_string_equal(text_of(part, "state"), "Progressing");
+	assert_string_equal(text_of(part, "why"), "Cluster: 1 of 2");
+	assert_string_equal(text_of(part, "heldList"), "00000000000000ab");
+	assert_int_equal(number_of(progress, "total"), 4);
+	assert_true(json_real_value(json_object_get(progress, "perSecond")) > 1.49);
+	assert_true(json_is_null(json_object_get(progress, "remainingMs")));
+	part = json_array_get(json_object_get(document, "kinds"), 0);
+	assert_string_equal(text_of(part, "state"), "Unknown");
+	assert_int_equal(number_of(part, "completeAt"), 17);
+	part = json_array_get(json_object_get(document, "blocked"), 0);
+	assert_string_equal(text_of(part, "state"), "referenced");
+	mirror.passing = false;
+	status_take_mirror(status, &mirror);
+	kind.version = 0;
+	status_take_kind(status, &kind);
+	make_document(NULL);
+	part = json_object_get(document, "mirror");
+	assert_true(json_is_null(json_object_get(part, "progress")));
+	part = json_array_get(json_object_get(document, "kinds"), 0);
+	assert_true(json_is_null(json_object_get(part, "completeAt")));
+}
+
 static void a_blocked_row_becomes_free(void **state)
 {
 	struct msg_status_blocked blocked = { .row = 3, .object = STR_LIT("x") };
@@ -345,6 +393,7 @@ int main(void)
 		TEST(ages_are_made_when_somebody_looks),
 		TEST(readiness_is_the_electors_word),
 		TEST(what_a_role_said_goes_with_its_link),
+		TEST(the_mirror_is_told_in_words),
 		TEST(a_blocked_row_becomes_free),
 		TEST(nobody_speaks_for_another),
 		TEST(the_history_is_a_ring_without_repeats),
