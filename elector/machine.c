@@ -121,8 +121,6 @@ static const struct machine_row table[] = {
 
 /* SUSPECT: the guards in order, then the final read. */
 { IN(SUSPECT), ON(PEER_CHANGED), NULL, R(LEASE_LIVE), DO(act_abort), STATE_STANDBY, "5 C4 H15" },
-{ IN(SUSPECT), ON(PEER_BLIND) | ON(PEER_REPLACED), answers_witnessed, R(GUARDS_PASSED), DO(act_stop_syncer), STATE_STOPPING, "5 C4" },
-{ IN(SUSPECT), ON(PEER_BLIND) | ON(PEER_REPLACED), answers, R(PEER_UNREADABLE), DO(act_abort), STATE_STANDBY, "5 C4 M18" },
 { IN(SUSPECT), ON(PEER_SILENT) | ON(PEER_SAME), answers, R(GUARDS_PASSED), DO(act_stop_syncer), STATE_STOPPING, "5 C4" },
 { IN(SUSPECT), ON(TIME), own_unhealthy, R(SELF_UNHEALTHY), DO(act_abort), STATE_STANDBY, "5 M1" },
 { IN(SUSPECT), ON(TIME), mirror_incomplete, R(MIRROR_INCOMPLETE), DO(act_abort), STATE_STANDBY, "5 C5 I7" },
@@ -130,6 +128,8 @@ static const struct machine_row table[] = {
 { IN(SUSPECT), ON(TIME), witness_waits, R(NONE), NOTHING, STAY, "C3" },
 { IN(SUSPECT), ON(TIME), isolated, R(ISOLATED), DO(act_abort), STATE_STANDBY, "5 C3" },
 { IN(SUSPECT), ON(TIME), witness_veto, R(WITNESS_VETO), DO(act_abort_veto), STATE_STANDBY, "5 C3" },
+{ IN(SUSPECT), ON(TIME), blind_witnessed, R(GUARDS_PASSED), DO(act_stop_syncer), STATE_STOPPING, "5 C4" },
+{ IN(SUSPECT), ON(TIME), blind_alone, R(PEER_UNREADABLE), DO(act_abort), STATE_STANDBY, "5 C4 M18" },
 { IN(SUSPECT), ON(TIME), final_read_due, R(NONE), DO(act_read_peer), STAY, "5 M18" },
 
 /* STOPPING */

@@ -186,7 +186,8 @@ struct machine_record {
 	char uid[40], mirror_uid[40];
 	uint64_t term, led_term, mirror_term;
 	bool complete;
-	int64_t age_ns; /* by the own wall clock (H2) */
+	int64_t age_ns;                         /* by the own wall clock (H2) */
+	int64_t duration_ms, renew_deadline_ms; /* of the peer (H17); 0: not said */
 };
 
 enum machine_input {
@@ -436,6 +437,7 @@ struct machine {
 	/* Own Lease. `unsure`: a write's outcome is open until a read decides (H1). */
 	struct machine_lease own;
 	uint64_t predecessor, dead; /* instances: of the Lease at start; proven dead */
+	int64_t predecessor_us;     /* its renewTime at the start */
 	bool loaded, lease_busy, unsure, refused, leading_applied;
 	bool restamp;                  /* the pair is known since the Lease was written */
 	unsigned epoch, open_unknowns; /* one epoch per claim */
@@ -495,8 +497,9 @@ struct machine {
 	bool accept_incomplete;
 
 	/* Workers. */
-	uint64_t worker_term; /* highest plausible one of the peer */
-	uint64_t workers_max; /* of either hub (C7 (3)) */
+	uint64_t worker_term;   /* highest plausible one of the peer */
+	int64_t worker_term_ns; /* when it was first shown */
+	uint64_t workers_max;   /* of either hub (C7 (3)) */
 	uint64_t workers_nonce;
 	unsigned workers_answered, workers_of;
 	bool workers_done;

@@ -235,7 +235,7 @@ static void claim_begin(struct machine *m, struct machine_step *s)
 
 void act_new_term(struct machine *m, struct machine_step *s)
 {
-	m->term = terms_next(highest_term(m), m->options.slot); /* C7, I4 */
+	m->term = machine_next_term(m); /* C7, I4 */
 	CHECK(m->term != 0);
 	claim_begin(m, s);
 }

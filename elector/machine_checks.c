@@ -133,7 +133,7 @@ static void check_promote(
 static void check_force(
     struct list *list, const struct machine *m, const struct machine_command *command)
 {
-	bool term = terms_next(highest_term(m), m->options.slot) != 0;
+	bool term = machine_next_term(m) != 0;
 
 	add_state(list, m, "standby or held", BIT(STATE_STANDBY) | BIT(STATE_HELD));
 	check_own_hub(list, m);

@@ -99,7 +99,7 @@ static enum fact own_seen(
 		if (!sent && seen->renew_us > m->last_renew_us)
 			return FACT_OWN_FOREIGN; /* C9 (4): my instance, but I never sent this */
 	} else if (seen->instance &&
-		   (seen->instance != m->predecessor || seen->renew_us > m->last_renew_us)) {
+		   (seen->instance != m->predecessor || seen->renew_us > m->predecessor_us)) {
 		return FACT_OWN_FOREIGN; /* C15 */
 	}
 	m->own = *seen;
@@ -177,12 +177,14 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 	m->loaded = true;
 	date_jumped(m, e->loaded.date_us, step->now_ns);
 	m->predecessor = m->own.instance;
+	m->predecessor_us = m->own.renew_us;
 	m->last_renew_us = m->own.renew_us;
 	m->role = e->loaded.role;
 	m->role_term = e->loaded.role_term;
-	/* HubRole holds the second copy of the term (H15). */
-	m->term = most(m->own.term, m->role_term);
-	m->led_term = m->own.led_term;
+	/* HubRole holds the second copy of the term (H15). What an earlier look showed counts, too:
+	 * either may be deleted while INIT waits (H10). */
+	m->term = most(m->term, most(m->own.term, m->role_term));
+	m->led_term = most(m->led_term, m->own.led_term);
 	m->handover = m->own.handover;
 	m->ack_id = m->own.ack_id;
 	m->ack = m->own.ack;
@@ -192,7 +194,7 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 	if (m->paused_until_ns > step->now_ns + PAUSE_MOST_NS) /* nobody of ours wrote that */
 		m->paused_until_ns = step->now_ns + PAUSE_MOST_NS;
 	if (!m->own.exists && m->role == HUB_LEADING)
-		m->led_term = m->role_term;
+		m->led_term = most(m->led_term, m->role_term);
 	/* C6: without a boot time of that renewal, by the own server's clock, and 2 s against it.
 	 */
 	if (m->own.exists && m->own.renew_us && e->loaded.date_us)
@@ -204,6 +206,9 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 		memcpy(m->peer.uid, record->uid, sizeof(m->peer.uid));
 		m->peer.term = record->term;
 		m->peer.led_term = record->led_term;
+		/* H17: the threshold of an outage that began before this process is the peer's. */
+		m->peer.duration_ms = record->duration_ms;
+		m->peer.renew_deadline_ms = record->renew_deadline_ms;
 		m->peer.seen_ns = step->now_ns - record->age_ns;
 		m->complete = record->complete && strcmp(record->uid, record->mirror_uid) == 0;
 		m->complete_term = record->mirror_term;
@@ -353,6 +358,8 @@ static enum fact worker_seen(struct machine *m, struct machine_step *step)
 		}
 		return FACT_WORKER_SEEN;
 	}
+	if (term > m->worker_term)
+		m->worker_term_ns = step->now_ns;
 	m->worker_term = most(m->worker_term, term);
 	m->higher_worker = worker;
 	return term > m->term && term != m->rogue_term ? FACT_WORKER_HIGHER : FACT_WORKER_SEEN;

@@ -158,8 +158,9 @@ static bool reads_done(const struct machine *m)
 }
 
 /* At the start a read is asked again while the fault is ours, for 2 RT: credentials and the dialer
- * may still be on their way. And who is to lead for the first time believes a silent peer only
- * after a threshold: configured active by mistake as well, it may have led until a moment ago. */
+ * may still be on their way. And who is to lead for the first time believes a silent peer, and one
+ * without a Lease, only after a threshold: configured active by mistake as well, it may have led
+ * until a moment ago, or lead and be about to write its deleted Lease again (H15). */
 static bool reads_again(const struct machine *m, int64_t now_ns)
 {
 	const struct machine_options *o = &m->options;
@@ -167,16 +168,17 @@ static bool reads_again(const struct machine *m, int64_t now_ns)
 
 	if (m->answer == PEER_BLIND)
 		return age_ns < 2 * o->request_ns;
-	return m->answer == PEER_SILENT && o->active && m->led_term == 0 && m->peer.led_term == 0 &&
-	       age_ns < o->duration_ns + o->padding_ns;
+	return (m->answer == PEER_SILENT || m->answer == PEER_NOT_FOUND) && o->active &&
+	       m->led_term == 0 && m->peer.led_term == 0 && age_ns < o->duration_ns + o->padding_ns;
 }
 
-/* Asked again while nothing came back. */
+/* Asked again while nothing came back; at once when the Lease that was missing appeared. */
 GUARD(look_due)
 {
 	bool again = m->answered && m->state == STATE_INIT && reads_again(m, s->now_ns);
+	bool appeared = again && m->answer == PEER_NOT_FOUND && m->last_class == PEER_OK;
 
-	if (!m->loaded || m->peer_nonce || s->now_ns < m->peer_at_ns)
+	if (!m->loaded || m->peer_nonce || (s->now_ns < m->peer_at_ns && !appeared))
 		return false;
 	return !m->answered || again || (m->state == STATE_HELD && reads_done(m));
 }
@@ -228,8 +230,7 @@ GUARD(may_resume)
 GUARD(may_lead_first)
 {
 	return m->options.active && m->led_term == 0 && m->peer.led_term == 0 && !m->peer.claim &&
-	       !m->workers_max && m->answer != PEER_BLIND &&
-	       terms_next(highest_term(m), m->options.slot) != 0;
+	       !m->workers_max && m->answer != PEER_BLIND && machine_next_term(m) != 0;
 }
 
 GUARD(both_active)
@@ -342,11 +343,12 @@ GUARD(own_unhealthy)
 }
 
 /* Whoever pushed a term to a worker had led in it. That counts until the peer's own Lease, which
- * is the better witness, was read. */
+ * is the better witness, was read after it. */
 uint64_t newest_led(const struct machine *m)
 {
-	return !m->peer.read && m->worker_term > m->peer.led_term ? m->worker_term
-								  : m->peer.led_term;
+	bool read_since = m->peer.read && m->peer.seen_ns > m->worker_term_ns;
+
+	return !read_since && m->worker_term > m->peer.led_term ? m->worker_term : m->peer.led_term;
 }
 
 GUARD(mirror_incomplete)
@@ -366,9 +368,16 @@ GUARD(answers)
 	return s->answers;
 }
 
-GUARD(answers_witnessed)
+/* The final read is blind: what the workers say decides, and what they said before it is too old
+ * for that (C3, C4), so that witness_old() comes first. */
+GUARD(blind_witnessed)
 {
-	return s->answers && witness_attests(m);
+	return blind_alone(m, s) && witness_attests(m);
+}
+
+GUARD(blind_alone)
+{
+	return m->answered && m->answer == PEER_BLIND;
 }
 
 GUARD(changed_claim)
@@ -378,7 +387,7 @@ GUARD(changed_claim)
 
 GUARD(no_term_left)
 {
-	return syncer_out(m, s) && terms_next(highest_term(m), m->options.slot) == 0;
+	return syncer_out(m, s) && machine_next_term(m) == 0;
 }
 
 GUARD(grace_over)
@@ -396,6 +405,21 @@ uint64_t highest_term(const struct machine *m)
 	uint64_t highest = m->term > m->peer.term ? m->term : m->peer.term;
 
 	return m->workers_max > highest ? m->workers_max : highest;
+}
+
+/* A worker's term that nobody claims is above all: a peer that led may just have claimed anew above
+ * it (decision 14), unseen. Then who takes over must be higher, or that claim would outrank it
+ * (C6).
+ */
+uint64_t machine_next_term(const struct machine *m)
+{
+	uint64_t highest = highest_term(m), above;
+
+	if (m->kind == KIND_RECOVERER || m->workers_max <= m->term ||
+	    m->workers_max <= m->peer.term)
+		return terms_next(highest, m->options.slot);
+	above = terms_next(highest, 1 - m->options.slot);
+	return above ? terms_next(above, m->options.slot) : 0;
 }
 
 GUARD(peer_claims_higher)

@@ -126,7 +126,8 @@ bool isolated(const struct machine *m, const struct machine_step *s);
 bool witness_veto(const struct machine *m, const struct machine_step *s);
 bool final_read_due(const struct machine *m, const struct machine_step *s);
 bool answers(const struct machine *m, const struct machine_step *s);
-bool answers_witnessed(const struct machine *m, const struct machine_step *s);
+bool blind_witnessed(const struct machine *m, const struct machine_step *s);
+bool blind_alone(const struct machine *m, const struct machine_step *s);
 bool changed_claim(const struct machine *m, const struct machine_step *s);
 bool reads_never_asked(const struct machine *m, const struct machine_step *s);
 bool claims_behind(const struct machine *m, const struct machine_step *s);
@@ -164,6 +165,8 @@ int64_t mirror_lag_ns(const struct machine *m);
 int64_t witness_at_ns(const struct machine *m);
 int64_t threshold_at_ns(const struct machine *m);
 uint64_t highest_term(const struct machine *m);
+/* The term that a new claim of this hub takes; 0: there is none left. */
+uint64_t machine_next_term(const struct machine *m);
 /* The newest led-term of the peer that this hub knows of. */
 uint64_t newest_led(const struct machine *m);
 

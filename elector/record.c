@@ -61,12 +61,13 @@ static void role_path(bool collection, const char *subresource, struct buf *path
 /* --- Armed record ------------------------------------------------------------------------------
  */
 
-static uint64_t term_at(const json_t *annotations, const char *key)
+/* A number below a limit; 0: none, or another text. */
+static uint64_t number_at(const json_t *annotations, const char *key, uint64_t most)
 {
-	uint64_t term = 0;
+	uint64_t number = 0;
 
-	return str_to_u64(str_of(kube_json_text(annotations, key)), &term) && term <= KUBE_TERM_MAX
-		   ? term
+	return str_to_u64(str_of(kube_json_text(annotations, key)), &number) && number <= most
+		   ? number
 		   : 0;
 }
 
@@ -87,8 +88,12 @@ void record_parse(
 		return;
 	out->exists = true;
 	out->other_pair = pair[0] && pair_expected[0] && strcmp(pair, pair_expected) != 0;
-	out->term = term_at(annotations, ANNOTATION "peer-term");
-	out->led_term = term_at(annotations, ANNOTATION "peer-led-term");
+	out->term = number_at(annotations, ANNOTATION "peer-term", KUBE_TERM_MAX);
+	out->led_term = number_at(annotations, ANNOTATION "peer-led-term", KUBE_TERM_MAX);
+	out->duration_ms =
+	    (int64_t)number_at(annotations, ANNOTATION "peer-duration-ms", UINT32_MAX);
+	out->renew_deadline_ms =
+	    (int64_t)number_at(annotations, ANNOTATION "peer-renew-deadline-ms", UINT32_MAX);
 	/* Of the future: another clock wrote it, or ours went back; it counts as now. */
 	out->age_ns = 0;
 	if (wall_us > seen_us)
@@ -105,11 +110,11 @@ void record_parse(
 	json_decref(mirror);
 }
 
-static void put_term(json_t *annotations, const char *key, uint64_t term)
+static void put_number(json_t *annotations, const char *key, uint64_t number)
 {
 	char text[24];
 
-	(void)snprintf(text, sizeof(text), "%" PRIu64, term);
+	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
 	json_object_set_new(annotations, key, json_string(text));
 }
 
@@ -149,8 +154,11 @@ static json_t *record_object(const struct elector *elector)
 	    json_string(config_text_at(config, config->hubs[1 - config->self].name)));
 	json_object_set_new(annotations, ANNOTATION "peer-uid", json_string(m->peer.uid));
 	json_object_set_new(annotations, ANNOTATION "pair", json_string(elector->pair));
-	put_term(annotations, ANNOTATION "peer-term", m->peer.term);
-	put_term(annotations, ANNOTATION "peer-led-term", m->peer.led_term);
+	put_number(annotations, ANNOTATION "peer-term", m->peer.term);
+	put_number(annotations, ANNOTATION "peer-led-term", m->peer.led_term);
+	put_number(annotations, ANNOTATION "peer-duration-ms", (uint64_t)m->peer.duration_ms);
+	put_number(
+	    annotations, ANNOTATION "peer-renew-deadline-ms", (uint64_t)m->peer.renew_deadline_ms);
 	if (m->peer.renew_us) { /* else what is written there is still the last one seen */
 		kube_time_put(time, m->peer.renew_us);
 		json_object_set_new(annotations, ANNOTATION "peer-renew-time", json_string(time));

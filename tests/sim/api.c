@@ -424,6 +424,8 @@ static void answer_load(struct world *w, struct node *n, struct request *r)
 		.led_term = record->led_term,
 		.mirror_term = record->mirror_term,
 		.complete = record->complete,
+		.duration_ms = record->duration_ms,
+		.renew_deadline_ms = record->renew_deadline_ms,
 		.age_ns = wall_us > record->seen_us ? (wall_us - record->seen_us) * 1000 : 0 };
 	memcpy(e->loaded.record.uid, record->uid, sizeof(record->uid));
 	memcpy(e->loaded.record.mirror_uid, record->mirror_uid, sizeof(record->mirror_uid));
@@ -548,6 +550,8 @@ void api_ask(struct world *w, struct node *n, enum ask ask, unsigned api,
 			.term = m->peer.term,
 			.led_term = m->peer.led_term,
 			.mirror_term = m->complete_term,
+			.duration_ms = m->peer.duration_ms,
+			.renew_deadline_ms = m->peer.renew_deadline_ms,
 			.seen_us = world_wall_us(w, n) - (m->now_ns - m->peer.seen_ns) / 1000 };
 		memcpy(r->record.uid, m->peer.uid, sizeof(r->record.uid));
 		memcpy(r->record.mirror_uid, m->complete_uid, sizeof(r->record.mirror_uid));

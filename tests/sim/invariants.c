@@ -129,9 +129,10 @@ static void higher_claim_closes_the_page(
 	if (event->input != MACHINE_PEER_SEEN || !claim || look->own_uid || !m->loaded ||
 	    look->term <= m->term || strcmp(look->uid, m->peer.uid) != 0)
 		return;
-	/* Before and while the own claim is written, the read after it decides (C8). */
+	/* Before and while the own claim is written, and after its validity, the read that is
+	 * still to come decides (C8, C6). */
 	if (n->superseded < m->term && n->last_state >= STATE_CONFIRM &&
-	    n->last_state <= STATE_ACTIVE)
+	    n->last_state <= STATE_ACTIVE && m->now_ns < n->last_valid_ns)
 		n->superseded = m->term;
 	if (world_page_open(w, n))
 		invariants_broken(w, "I5 higher_claim_closes_the_page",
@@ -160,7 +161,9 @@ static void content_is_as_new_as_workers_say(struct world *w, const struct node 
 	const struct machine *m = &n->machine;
 	const struct store *store = &w->apis[n->slot].store;
 
-	if (m->kind == KIND_SUSPECT && !m->peer.read && !m->accept_incomplete && w->assumed.P[0] &&
+	bool read_since = m->peer.read && m->peer.seen_ns > m->worker_term_ns;
+
+	if (m->kind == KIND_SUSPECT && !read_since && !m->accept_incomplete && w->assumed.P[0] &&
 	    w->assumed.P[1] && m->worker_term <= w->claimed[1 - n->slot] &&
 	    m->worker_term > store->data_led)
 		invariants_broken(w, "I7 content_is_as_new_as_workers_say",
@@ -171,16 +174,18 @@ static void content_is_as_new_as_workers_say(struct world *w, const struct node 
 /* I7, C5, C6: a page opens on the newest content; a mixture never leads. */
 static void newest_content_leads(struct world *w, struct node *n)
 {
-	struct store *store = &w->apis[n->slot].store;
+	const struct store *store = &w->apis[n->slot].store;
+	const struct machine *m = &n->machine;
+	/* Who never saw that anybody led has `mode` alone (C6). */
+	bool saw = m->peer.read && (m->peer.led_term || m->worker_term || store->data_led);
 
 	if (n->opened_term == n->page.term)
 		return;
 	if (w->newest_led && w->assumed.P[0] && w->assumed.P[1] && w->assumed.whole &&
-	    w->assumed.F && store->data_led == 0 && n->machine.peer.led_term > 0)
+	    w->assumed.F && store->data_led == 0 && m->peer.led_term > 0)
 		invariants_broken(
 		    w, "I7 newest_content_leads", "%s leads with a mixture or nothing", name(w, n));
-	/* Who starts for the first time and never read the peer has `mode` alone (C6). */
-	else if (all_assumed(w) && n->machine.peer.read && store->data_led < w->newest_led)
+	else if (all_assumed(w) && saw && store->data_led < w->newest_led)
 		invariants_broken(w, "I7 newest_content_leads",
 		    "%s has the content of term %llu, the newest is of %llu", name(w, n),
 		    (unsigned long long)store->data_led, (unsigned long long)w->newest_led);
@@ -193,11 +198,6 @@ static void newest_content_leads(struct world *w, struct node *n)
 	n->opened_term = n->page.term;
 	if (w->opened[n->slot] < n->page.term)
 		w->opened[n->slot] = n->page.term;
-	if (n->machine.kind == KIND_RECOVERER && store->data_led)
-		return; /* it goes on with its own content, under a new term or the old one */
-	store->data_led = n->page.term;
-	if (w->newest_led < n->page.term)
-		w->newest_led = n->page.term;
 }
 
 /* I10: needs no restored store. */
@@ -212,6 +212,21 @@ static void no_claim_stands_in_standby(struct world *w, const struct node *n)
 		invariants_broken(w, "I10 no_claim_stands_in_standby",
 		    "%s is %s, its Lease claims %llu", name(w, n), machine_state_name(state),
 		    (unsigned long long)lease->term);
+}
+
+/* Controllers write: from now on no other hub has this content. Who goes on with its own, under a
+ * new term or the old one, has nothing newer by that. */
+void invariants_on_write(struct world *w, struct node *n)
+{
+	struct store *store = &w->apis[n->slot].store;
+	bool own = store->data_led && store->data_led % 2 == n->slot;
+
+	store->data_seq++;
+	if (n->machine.kind == KIND_RECOVERER && own)
+		return;
+	store->data_led = n->page.term;
+	if (w->newest_led < n->page.term)
+		w->newest_led = n->page.term;
 }
 
 /* --- Where they are asked --------------------------------------------------------------------- */
@@ -234,10 +249,16 @@ void invariants_after_step(struct world *w, struct node *n, const struct machine
 	if (n->page.open != (n->machine.state == STATE_ACTIVE))
 		invariants_broken(w, "the_page_is_open_in_active_alone", "%s is %s", name(w, n),
 		    machine_state_name(n->machine.state));
+	/* A dead observer's silence is no read either; without `resume` and workers it holds. */
+	if (n->machine.answered && n->machine.last_why == PEER_WHY_DIALER &&
+	    roles_goes_back(&n->machine, n->last_state) &&
+	    (n->options.resume || n->options.workers))
+		w->assumed.L = false;
 	higher_claim_closes_the_page(w, n, event);
 	no_claim_stands_in_standby(w, n);
 	taken_term_is_above_all_seen(w, n);
 	n->last_state = n->machine.state;
+	n->last_valid_ns = n->machine.valid_until_ns;
 }
 
 void invariants_on_lease(

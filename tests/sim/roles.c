@@ -81,11 +81,13 @@ static void tell_look(struct world *w, struct node *n, const struct machine_even
 		world_tell(w, n, look, 0);
 }
 
-static bool goes_back(const struct machine *m)
+/* C6: is this hub about to decide whether its own past goes on? What it reads of the peer then
+ * counts for more than otherwise. */
+bool roles_goes_back(const struct machine *m, enum machine_state state)
 {
-	return m->state == STATE_RECOVER || m->state == STATE_HELD ||
-	       (m->state == STATE_INIT && m->led_term) ||
-	       (m->state == STATE_CONFIRM && m->kind == KIND_RECOVERER);
+	return state == STATE_RECOVER || state == STATE_HELD ||
+	       (state == STATE_INIT && m->led_term) ||
+	       (state == STATE_CONFIRM && m->kind == KIND_RECOVERER);
 }
 
 void roles_looked(struct world *w, struct node *n, struct request *r)
@@ -101,7 +103,7 @@ void roles_looked(struct world *w, struct node *n, struct request *r)
 		/* A server that is down lets nobody renew there either: a threshold covers that,
 		 * but not the way back into the own term (C6). */
 		w->assumed.L = w->assumed.L && (w->apis[r->api].down || w->apis[r->api].hung) &&
-			       !goes_back(&n->machine);
+			       !roles_goes_back(&n->machine, n->machine.state);
 	} else if (r->answer == BLIND) {
 		e->look.class = PEER_BLIND;
 		e->look.why = PEER_WHY_UNAUTHORIZED;
@@ -109,7 +111,7 @@ void roles_looked(struct world *w, struct node *n, struct request *r)
 	}
 	/* A deleted Lease says as little as none that was read. */
 	w->assumed.L = w->assumed.L && !(e->look.class == PEER_NOT_FOUND && w->opened[r->api] &&
-					   goes_back(&n->machine));
+					   roles_goes_back(&n->machine, n->machine.state));
 	failed = e->look.class >= PEER_SILENT;
 	if (failed)
 		e->look.uid[0] = '\0';

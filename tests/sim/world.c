@@ -186,7 +186,7 @@ static void put_page(struct world *w, struct node *n, const struct machine_todo 
 	n->page_instance = n->options.instance;
 	invariants_on_page(w, n);
 	if (n->page.open && !w->apis[n->slot].down && !w->apis[n->slot].hung)
-		w->apis[n->slot].store.data_seq++; /* what its controllers write meanwhile */
+		invariants_on_write(w, n);
 }
 
 static void carry_out(struct world *w, struct node *n, const struct machine_todo *todo)

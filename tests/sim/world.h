@@ -59,7 +59,7 @@ struct record {
 	bool exists, complete;
 	char uid[40], mirror_uid[40];
 	uint64_t term, led_term, mirror_term;
-	int64_t seen_us;
+	int64_t seen_us, duration_ms, renew_deadline_ms;
 };
 
 /* What a backup of a hub's etcd holds. */
@@ -146,7 +146,8 @@ struct node {
 
 	/* What the invariants remember. */
 	uint64_t superseded, opened_term;
-	enum machine_state last_state;
+	enum machine_state last_state; /* after the last step, with its validity */
+	int64_t last_valid_ns;
 	struct {
 		uint64_t term;
 		int64_t sent_ns;
@@ -393,6 +394,7 @@ void roles_syncer(struct world *w, struct node *n);
 void roles_syncer_deadline(struct world *w, struct node *n);
 void roles_syncer_end(struct world *w, struct node *n, bool clean);
 void roles_elector_ended(struct world *w, struct node *n);
+bool roles_goes_back(const struct machine *m, enum machine_state state);
 void roles_mirrored(struct world *w, struct node *n, const struct request *r);
 /* What the elector asks of other processes. */
 void roles_do(struct world *w, struct node *n, const struct machine_todo *todo);
@@ -419,6 +421,8 @@ const char *faults_node_name(unsigned node);
 
 void invariants_after_step(struct world *w, struct node *n, const struct machine_event *event);
 void invariants_on_page(struct world *w, struct node *n);
+/* An open page, and an API server that takes what controllers write. */
+void invariants_on_write(struct world *w, struct node *n);
 void invariants_on_lease(
     struct world *w, unsigned hub, const struct lease *was, const struct node *by);
 void invariants_on_mirror(struct world *w, struct node *n, const struct request *r);

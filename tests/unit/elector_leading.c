@@ -79,8 +79,28 @@ static void test_C6_after_a_long_gap_without_the_peer_it_is_held(void **state)
 	run(&w, S(30));
 	assert_int_equal(w.m.state, STATE_HELD);
 	assert_int_equal(w.first[REASON_RECOVERY_HELD], 1);
-	w.peer.class = PEER_NOT_FOUND; /* it can be read, and claims nothing */
+	w.peer.class = PEER_OK; /* it can be read, and claims nothing */
 	run(&w, S(6));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+	assert_int_equal(w.page_term, 2);
+}
+
+static void test_H15_a_peer_lease_that_just_went_ends_no_hold(void **state)
+{
+	struct world w;
+
+	(void)state;
+	leading(&w);
+	w.api_down = true;
+	peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+	run(&w, S(60));
+	w.api_down = false;
+	run(&w, S(30));
+	assert_int_equal(w.m.state, STATE_HELD);
+	w.peer.class = PEER_NOT_FOUND; /* deleted a moment ago, and on its way back? */
+	run(&w, S(18));
+	assert_int_equal(w.m.state, STATE_HELD);
+	run(&w, S(8)); /* nobody wrote it for a threshold */
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 	assert_int_equal(w.page_term, 2);
 }
@@ -186,6 +206,26 @@ static void test_C15_other_instance_in_the_own_lease_ends_the_process(void **sta
 	world_step(&w, &seen);
 	assert_int_equal(w.exit_code, 75);
 	assert_false(w.page_open);
+}
+
+/* The predecessor of this process is still there: what it writes after this one's start is foreign,
+ * also when this one tried to write in between. */
+static void test_C15_a_predecessor_that_still_writes_is_another_process(void **state)
+{
+	struct machine_event seen = { .input = MACHINE_LEASE_WATCHED };
+	struct world w;
+
+	(void)state;
+	world_make(&w, 0, false);
+	w.lease = LEASE(HOLDER_NONE, PHASE_NONE, 2, 2, OTHER, w.wall_us - 1000000);
+	peer_leads(&w, 3);
+	start(&w);
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_true(w.m.last_renew_us > w.wall_us - 1000000); /* it wrote since */
+	seen.watched = LEASE(HOLDER_SELF, PHASE_LEADING, 4, 4, OTHER, w.m.last_renew_us - 1);
+	w.m.own.renew_us = 0; /* but its own watch has said nothing newer yet */
+	world_step(&w, &seen);
+	assert_int_equal(w.exit_code, 75);
 }
 
 static void test_C9_renewal_that_was_never_sent_ends_the_process(void **state)
@@ -360,6 +400,8 @@ int main(void)
 		TEST(C6_led_term_of_the_peer_outranks_without_a_claim),
 		TEST(C9_gap_rule_by_the_servers_date),
 		TEST(C15_other_instance_in_the_own_lease_ends_the_process),
+		TEST(C15_a_predecessor_that_still_writes_is_another_process),
+		TEST(H15_a_peer_lease_that_just_went_ends_no_hold),
 		TEST(C9_renewal_that_was_never_sent_ends_the_process),
 		TEST(watch_that_runs_behind_is_no_other_instance),
 		TEST(H15_deleted_own_lease_comes_back_with_the_same_term),

@@ -139,6 +139,71 @@ static void test_C6_active_with_a_silent_peer_and_no_past_leads_after_a_threshol
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 }
 
+/* Configured active as well by mistake, the peer may lead and have lost its Lease just now. */
+static void test_H15_active_whose_peer_has_no_lease_leads_after_a_threshold_or_when_it_has_one(
+    void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 0, true);
+	w.peer.class = PEER_NOT_FOUND;
+	start(&w);
+	run(&w, S(19));
+	assert_int_equal(w.m.state, STATE_INIT);
+	run(&w, S(3));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+
+	world_make(&w, 0, true);
+	w.peer.class = PEER_NOT_FOUND;
+	start(&w);
+	run(&w, S(1));
+	assert_int_equal(w.m.state, STATE_INIT);
+	w.peer.class = PEER_OK; /* the standby came up; the watch says so */
+	look(&w, 0);
+	run(&w, MS(100));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+
+	world_make(&w, 0, true);
+	w.peer.class = PEER_NOT_FOUND;
+	start(&w);
+	run(&w, S(1));
+	peer_leads(&w, 3);
+	look(&w, 0);
+	run(&w, S(3));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+}
+
+static void test_H10_what_an_earlier_look_showed_is_not_forgotten_while_INIT_waits(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 0, true);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+	w.lease = LEASE(HOLDER_SELF, PHASE_LEADING, 6, 4, OTHER, w.wall_us);
+	w.role_term = 4;
+	start(&w);
+	run(&w, S(5));
+	assert_int_equal(w.m.state, STATE_INIT); /* of another instance: waited for */
+	w.lease = (struct machine_lease){ 0 };   /* and now both copies are deleted */
+	w.role = HUB_UNKNOWN;
+	w.role_term = 0;
+	run(&w, S(60));
+	assert_int_equal(w.m.term, 6);
+	assert_int_equal(w.m.led_term, 4);
+	assert_false(said(&w, REASON_STARTS_LEADING));
+
+	world_make(&w, 0, true);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+	w.role = HUB_LEADING; /* without a Lease */
+	w.role_term = 4;
+	start(&w);
+	run(&w, S(60));
+	assert_int_equal(w.m.led_term, 4);
+	assert_int_equal(w.lease.term, 4);
+}
+
 static void test_C4_active_that_is_blind_at_the_start_does_not_lead(void **state)
 {
 	struct world w;
@@ -300,6 +365,8 @@ int main(void)
 		TEST(C6_standby_without_past_never_leads_by_itself),
 		TEST(C6_active_mode_is_nothing_against_a_recorded_led_term),
 		TEST(C6_active_with_a_silent_peer_and_no_past_leads_after_a_threshold),
+		TEST(H15_active_whose_peer_has_no_lease_leads_after_a_threshold_or_when_it_has_one),
+		TEST(H10_what_an_earlier_look_showed_is_not_forgotten_while_INIT_waits),
 		TEST(C4_active_that_is_blind_at_the_start_does_not_lead),
 		TEST(C6_record_of_a_leading_peer_keeps_an_emptied_hub_from_leading),
 		TEST(C7_restart_resumes_with_the_same_term),

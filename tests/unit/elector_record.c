@@ -33,6 +33,7 @@ static void test_whole_record(void **state)
 {
 	struct machine_record r = parse(
 	    "{\"" A "peer-uid\":\"u-1\",\"" A "peer-term\":\"4\",\"" A "peer-led-term\":\"2\",\"" A
+	    "peer-duration-ms\":\"15000\",\"" A "peer-renew-deadline-ms\":\"10000\",\"" A
 	    "seen-at\":\"2023-11-14T22:12:20.000000Z\",\"" A "pair\":\"aa\",\"" A
 	    "mirror\":\"{\\\"sourceUID\\\":\\\"u-1\\\",\\\"sourceTerm\\\":2,"
 	    "\\\"complete\\\":true}\"}",
@@ -46,6 +47,8 @@ static void test_whole_record(void **state)
 	assert_int_equal(r.led_term, 2);
 	assert_int_equal(r.mirror_term, 2);
 	assert_int_equal(r.age_ns, 60000000000LL);
+	assert_int_equal(r.duration_ms, 15000);
+	assert_int_equal(r.renew_deadline_ms, 10000);
 }
 
 static void test_H2_another_pair_is_no_record_of_this_one(void **state)
@@ -73,11 +76,14 @@ static void test_broken_records_arm_nothing(void **state)
 		assert_false(parse(broken[i], "aa").exists);
 	r = parse("{\"" A "peer-uid\":\"u\",\"" A "seen-at\":\"2023-11-14T22:12:20Z\",\"" A
 		  "peer-term\":\"1e3\",\"" A "peer-led-term\":\"99999999999999999999\",\"" A
+		  "peer-duration-ms\":\"-1\",\"" A "peer-renew-deadline-ms\":\"4294967296\",\"" A
 		  "mirror\":\"[\"}",
 	    "");
 	assert_true(r.exists && !r.complete);
 	assert_int_equal(r.term, 0);
 	assert_int_equal(r.led_term, 0);
+	assert_int_equal(r.duration_ms, 0);
+	assert_int_equal(r.renew_deadline_ms, 0);
 	r = parse("{\"" A "peer-uid\":\"u\",\"" A "seen-at\":\"2099-01-01T00:00:00Z\",\"" A
 		  "mirror\":\"{\\\"complete\\\":\\\"true\\\",\\\"sourceTerm\\\":-1}\"}",
 	    "");

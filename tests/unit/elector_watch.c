@@ -73,6 +73,58 @@ static void test_C4_blind_with_a_worker_that_sees_it_stale_promotes(void **state
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 }
 
+/* What a worker said before the final read is too old to stand for a read that failed. */
+static void test_C4_a_worker_is_asked_again_before_its_word_stands_for_a_blind_read(void **state)
+{
+	struct world w;
+	unsigned asks;
+
+	(void)state;
+	world_make(&w, 1, false);
+	w.m.options.workers = 1;
+	w.workers_answer = 1;
+	w.witness[0] = WITNESS_CUT_OFF;
+	standby_ready(&w);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+	for (int i = 0; i < 3000 && w.m.state == STATE_STANDBY; i++) {
+		run(&w, MS(10)); /* the final read is not answered: blind after RT + RP */
+		w.no_observer = w.now_ns >= w.m.watch_ns + S(20) - MS(20);
+	}
+	assert_int_equal(w.m.state, STATE_SUSPECT);
+	asks = w.witness_asks;
+	w.witness[0] = WITNESS_READ; /* meanwhile the peer is back */
+	run(&w, S(8));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.witness_asks, asks + 1);
+	assert_int_equal(w.claims, 0);
+}
+
+/* C6, I7: who pushed a term to a worker had led in it, unless the peer's Lease, read since, denies
+ * it. */
+static void test_C6_a_workers_newer_term_holds_until_the_peer_is_read(void **state)
+{
+	for (int read = 0; read < 2; read++) {
+		struct machine_event e = { .input = MACHINE_WORKER_SEEN };
+		struct world w;
+
+		(void)state;
+		world_make(&w, 1, false);
+		standby_ready(&w);
+		e.worker.state = WORKER_OK;
+		e.worker.term = 4;
+		if (!read)
+			peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+		world_step(&w, &e);
+		run(&w, S(5));
+		peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+		run(&w, S(40));
+		assert_int_equal(w.m.state, read ? STATE_ACTIVE : STATE_STANDBY);
+		assert_int_equal(said(&w, REASON_MIRROR_INCOMPLETE), !read);
+		if (read) /* above a term that the peer may have taken beside it */
+			assert_int_equal(w.page_term, 7);
+	}
+}
+
 static void test_C4_H2_one_blind_look_in_the_threshold_delays(void **state)
 {
 	struct world w;
@@ -161,6 +213,41 @@ static void test_H2_restart_during_an_outage_promotes_after_one_threshold(void *
 	run(&w, S(6));
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 	assert_int_equal(w.page_term, 3);
+}
+
+/* H17: how long the peer's page may last is the peer's to say, and this process never read it. */
+static void test_H17_restart_during_an_outage_waits_for_the_peers_duration(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	w.record = (struct machine_record){ .exists = true,
+		.uid = UID_P,
+		.mirror_uid = UID_P,
+		.term = 2,
+		.led_term = 2,
+		.mirror_term = 2,
+		.complete = true,
+		.duration_ms = 40000,
+		.renew_deadline_ms = 30000 };
+	start(&w);
+	run(&w, S(44));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	run(&w, S(4));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+
+	world_make(&w, 1, false); /* 15 s + 5 s are less than 1.5 x 14 s */
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	w.record.duration_ms = 0;
+	w.record = (struct machine_record){
+		.exists = true, .uid = UID_P, .term = 2, .led_term = 2, .renew_deadline_ms = 14000
+	};
+	start(&w);
+	run(&w, S(60));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_true(said(&w, REASON_TIMING_UNSAFE));
 }
 
 static void test_H2_record_that_is_too_old_arms_nothing(void **state)
@@ -431,11 +518,14 @@ int main(void)
 		TEST(promotion_of_a_silent_peer_in_the_agreed_order),
 		TEST(C4_blind_never_promotes),
 		TEST(C4_blind_with_a_worker_that_sees_it_stale_promotes),
+		TEST(C4_a_worker_is_asked_again_before_its_word_stands_for_a_blind_read),
+		TEST(C6_a_workers_newer_term_holds_until_the_peer_is_read),
 		TEST(C4_H2_one_blind_look_in_the_threshold_delays),
 		TEST(H2_time_that_nobody_watched_is_not_silence),
 		TEST(H2_observer_that_died_counts_as_nothing),
 		TEST(H2_three_finished_looks_are_needed),
 		TEST(H2_restart_during_an_outage_promotes_after_one_threshold),
+		TEST(H17_restart_during_an_outage_waits_for_the_peers_duration),
 		TEST(H2_record_that_is_too_old_arms_nothing),
 		TEST(C5_incomplete_mirror_is_not_promoted),
 		TEST(C5_mirror_whose_syncer_was_away_is_too_old),

@@ -378,7 +378,7 @@ static inline void world_make(struct world *w, unsigned slot, bool active)
 	w->out.wake_at_ns = INT64_MAX;
 	w->role = HUB_STANDBY;
 	w->peer = (struct machine_look){
-		.class = PEER_NOT_FOUND, .duration_ms = 15000, .renew_deadline_ms = 10000
+		.class = PEER_OK, .duration_ms = 15000, .renew_deadline_ms = 10000
 	};
 	memcpy(w->peer.uid, UID_P, sizeof(UID_P));
 	w->witness_holder = HOLDER_PEER;

@@ -6,18 +6,18 @@ followers alive alive alive
 > start A
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > stop A
 > run 40s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
-[     48.106] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 3 stale, 0 mute, 0 cut off: stops the mirror
-[     48.157] B stopping > acquiring: mirror stopped: claims term 3
-[     48.161] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     48.165] B confirming > opening: peer after the claim: read: opens
-[     48.177] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
+[     48.114] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 3 stale, 0 mute, 0 cut off: stops the mirror
+[     48.165] B stopping > acquiring: mirror stopped: claims term 3
+[     48.169] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     48.173] B confirming > opening: peer after the claim: read: opens
+[     48.185] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
 = B active, term 3, page open
 = not settled: I12 the_other_stands_by: it does not

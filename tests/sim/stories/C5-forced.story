@@ -4,16 +4,16 @@
 > syncer B fails
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > reboot A
 > down a
 > run 60s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (refused): promotion considered
-[     48.102] B suspect > standby: promotion refused: mirror not complete for led-term 2, lag 0 ms
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (refused): promotion considered
+[     48.110] B suspect > standby: promotion refused: mirror not complete for led-term 2, lag 0 ms
 > force B complete
 > run 5s
 > force B incomplete

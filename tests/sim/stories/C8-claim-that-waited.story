@@ -7,49 +7,36 @@ active AB
 > start A
 > start B
 > run 16s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
-[      0.090] B init > acquiring: nobody ever led and mode is active: takes term 1, peer: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.094] B acquiring > confirming: claim of term 1 written: reads the peer once more
-[      0.094] B confirming > yielding: peer is ahead: term 2, led 0; own 1, led 0
-[      0.094] A confirming > yielding: peer's claim changed while this hub claimed term 2: backs out
-[      0.098] B yielding > standby: no claim of this hub stands; term 1 is kept
-[      0.098] A yielding > standby: no claim of this hub stands; term 2 is kept
 > when A is acquiring down a
 > run 30s
-[     20.798] A standby > suspect: peer lease unchanged for 20700 ms, threshold 20000 ms (read): promotion considered
-[     20.802] A suspect > stopping: guards passed, final read: read, workers: 0 fresh, 1 stale, 0 mute, 0 cut off: stops the mirror
-[     20.803] A stopping > acquiring: mirror stopped: claims term 4
-[     20.803] * down a
-[     21.498] B standby > suspect: peer lease unchanged for 21400 ms, threshold 20000 ms (read): promotion considered
-[     21.500] B suspect > stopping: guards passed, final read: refused, workers: 0 fresh, 1 stale, 0 mute, 0 cut off: stops the mirror
-[     21.501] B stopping > acquiring: mirror stopped: claims term 3
-[     21.505] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     21.507] B confirming > opening: peer after the claim: refused: opens
-[     21.519] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     20.086] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[     20.086] * down a
+[     20.086] B init > acquiring: nobody ever led and mode is active: takes term 1, peer: read
+[     20.090] B acquiring > confirming: claim of term 1 written: reads the peer once more
+[     20.092] B confirming > opening: peer after the claim: refused: opens
+[     20.104] B opening > active: This hub is Active with term 1.
+[     30.096] A acquiring > acquiring: own API server took no write for 30010 ms
 > hang b
 > run 13s
-[     50.106] A acquiring > acquiring: own API server took no write for 30000 ms
-[     55.507] B active > recovering: own lease not renewed for 10000 ms: term 3 is not valid any more, page closed
+[     54.092] B active > recovering: own lease not renewed for 10000 ms: term 1 is not valid any more, page closed
+[     58.092] B recovering > held: term 1 is held: last renewal 14000 ms ago, threshold 20000 ms, peer: refused, workers: 1 of 1 answered
 > up a
 > run 60s
-[     59.507] B recovering > held: term 3 is held: last renewal 14000 ms ago, threshold 20000 ms, peer: refused, workers: 1 of 1 answered
-[     60.851] A acquiring > confirming: claim of term 4 written: reads the peer once more
-[     60.851] B held > yielding: peer is ahead: term 4, led 0; own 3, led 3
-[     64.011] A confirming > yielding: peer is ahead: term 3, led 3; own 4, led 0
-[     64.015] A yielding > standby: no claim of this hub stands; term 4 is kept
-[     66.211] A standby > suspect: peer lease unchanged for 20700 ms, threshold 20000 ms (time-out): promotion considered
-[     66.211] A suspect > standby: promotion refused: mirror not complete for led-term 3, lag 0 ms
-[     75.507] B yielding > yielding: own API server took no write for 30000 ms
+[     60.134] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[     60.134] B held > yielding: peer is ahead: term 2, led 0; own 1, led 1
+[     62.596] A confirming > yielding: peer is ahead: term 1, led 1; own 2, led 0
+[     62.600] A yielding > standby: no claim of this hub stands; term 2 is kept
+[     64.796] A standby > suspect: peer lease unchanged for 20700 ms, threshold 20000 ms (time-out): promotion considered
+[     64.796] A suspect > standby: promotion refused: mirror not complete for led-term 1, lag 0 ms
+[     74.092] B yielding > yielding: own API server took no write for 30000 ms
 > up b
 > run 60s
-[    119.515] B yielding > standby: no claim of this hub stands; term 3 is kept
-[    119.515] B standby > stopping: peer has no claim and led term 0 at most, this hub 3: takes over
-[    119.516] B stopping > acquiring: mirror stopped: claims term 5
-[    119.520] B acquiring > confirming: claim of term 5 written: reads the peer once more
-[    119.524] B confirming > opening: peer after the claim: read: opens
-[    121.528] B opening > active: This hub was promoted to Active with term 5 (peer's was 4).
-[    121.530] B active > active: the API server does not enforce this hub's role
-= A standby, term 4
-= B active, term 5, page open
+[    124.100] B yielding > standby: no claim of this hub stands; term 1 is kept
+[    124.100] B standby > stopping: peer has no claim and led term 0 at most, this hub 1: takes over
+[    124.101] B stopping > acquiring: mirror stopped: claims term 3
+[    124.105] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[    124.109] B confirming > opening: peer after the claim: read: opens
+[    124.121] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+= A standby, term 2
+= B active, term 3, page open
 = one leads, the other stands by with a complete mirror

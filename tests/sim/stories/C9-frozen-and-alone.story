@@ -6,25 +6,25 @@ followers alive alive absent
 > start A
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > cut A>b
 > freeze A 60s
 > run 120s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
-[     48.106] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 2 stale, 0 mute, 0 cut off: stops the mirror
-[     48.157] B stopping > acquiring: mirror stopped: claims term 3
-[     48.161] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     48.165] B confirming > opening: peer after the claim: read: opens
-[     48.177] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
-[     90.102] A active > recovering: the API server's clock ran more than 3 s ahead of this machine's: page closed, peer is read first
-[     94.102] A recovering > yielding: peer is ahead: term 0, led 0; own 2, led 2
-[     94.106] A yielding > standby: no claim of this hub stands; term 2 is kept
-[     94.106] A standby > suspect: peer lease unchanged for 34012 ms, threshold 20000 ms (refused): promotion considered
-[     94.110] A suspect > standby: promotion refused: 2 of 2 workers see the peer renew, 0 see it stale
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
+[     48.114] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 2 stale, 0 mute, 0 cut off: stops the mirror
+[     48.165] B stopping > acquiring: mirror stopped: claims term 3
+[     48.169] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     48.173] B confirming > opening: peer after the claim: read: opens
+[     48.185] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     90.110] A active > recovering: the API server's clock ran more than 3 s ahead of this machine's: page closed, peer is read first
+[     94.110] A recovering > yielding: peer is ahead: term 0, led 3; own 2, led 2
+[     94.114] A yielding > standby: no claim of this hub stands; term 2 is kept
+[     94.114] A standby > suspect: peer lease unchanged for 34020 ms, threshold 20000 ms (refused): promotion considered
+[     94.114] A suspect > standby: promotion refused: mirror not complete for led-term 3, lag 0 ms
 > join A>b
 > run 60s
 = A standby, term 2

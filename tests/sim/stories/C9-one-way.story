@@ -4,21 +4,21 @@
 > start A
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > cut B>a
 > run 60s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (refused): promotion considered
-[     52.102] B suspect > stopping: guards passed, final read: refused, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
-[     52.153] B stopping > acquiring: mirror stopped: claims term 3
-[     52.157] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     52.157] A active > yielding: peer claims term 3, led 0, above own 2: page closed
-[     52.165] A yielding > standby: no claim of this hub stands; term 2 is kept
-[     56.157] B confirming > opening: peer after the claim: refused: opens
-[     56.169] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (refused): promotion considered
+[     52.110] B suspect > stopping: guards passed, final read: refused, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
+[     52.161] B stopping > acquiring: mirror stopped: claims term 3
+[     52.165] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     52.165] A active > yielding: peer claims term 3, led 0, above own 2: page closed
+[     52.173] A yielding > standby: no claim of this hub stands; term 2 is kept
+[     56.165] B confirming > opening: peer after the claim: refused: opens
+[     56.177] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
 > join B>a
 > run 60s
 = A standby, term 2

@@ -4,26 +4,26 @@
 > start A
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > reboot A
 > run 40s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
-[     48.106] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
-[     48.157] B stopping > acquiring: mirror stopped: claims term 3
-[     48.161] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     48.165] B confirming > opening: peer after the claim: read: opens
-[     48.177] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
+[     48.114] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
+[     48.165] B stopping > acquiring: mirror stopped: claims term 3
+[     48.169] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     48.173] B confirming > opening: peer after the claim: read: opens
+[     48.185] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
 > reboot B
 > delete b
 > start A
 > start B
 > run 60s
 [     85.086] B init > standby: standby: own led-term 3, peer's 2, last look: read
-[     85.086] A init > recovering: term 2 goes on: last renewal 58874 ms ago, peer: read
+[     85.086] A init > recovering: term 2 goes on: last renewal 58866 ms ago, peer: read
 [     85.090] A recovering > yielding: peer is ahead: term 3, led 3; own 2, led 2
 [     85.094] A yielding > standby: no claim of this hub stands; term 2 is kept
 [     85.094] B standby > stopping: peer has no claim and led term 2 at most, this hub 3: takes over

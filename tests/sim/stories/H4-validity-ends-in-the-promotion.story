@@ -4,25 +4,25 @@
 > start A
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > reboot A
 > when B is confirming hang b
 > when B is confirming 25s up b
 > run 120s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
-[     48.106] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
-[     48.157] B stopping > acquiring: mirror stopped: claims term 3
-[     48.161] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     48.161] * hang b
-[     48.165] B confirming > opening: peer after the claim: read: opens
-[     58.157] B opening > yielding: claim of term 3 ran out before it opened
-[     73.161] * up b
-[     78.173] B yielding > standby: no claim of this hub stands; term 3 is kept
-[     78.236] B confirming > opening: peer after the claim: read: opens
-[     78.248] B opening > active: This hub was promoted to Active with term 5 (peer's was 2).
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (read): promotion considered
+[     48.114] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
+[     48.165] B stopping > acquiring: mirror stopped: claims term 3
+[     48.169] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     48.169] * hang b
+[     48.173] B confirming > opening: peer after the claim: read: opens
+[     58.165] B opening > yielding: claim of term 3 ran out before it opened
+[     73.169] * up b
+[     78.181] B yielding > standby: no claim of this hub stands; term 3 is kept
+[     78.244] B confirming > opening: peer after the claim: read: opens
+[     78.256] B opening > active: This hub was promoted to Active with term 5 (peer's was 2).
 = B active, term 5, page open
 = not settled: I12 the_other_stands_by: it does not

@@ -4,20 +4,20 @@
 > start A
 > start B
 > run 30s
-[      0.090] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
 [      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
-[      0.094] A acquiring > confirming: claim of term 2 written: reads the peer once more
-[      0.098] A confirming > opening: peer after the claim: read: opens
-[      0.110] A opening > active: This hub is Active with term 2.
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
 > reboot A
 > down a
 > run 60s
-[     48.102] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (refused): promotion considered
-[     48.104] B suspect > stopping: guards passed, final read: refused, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
-[     48.155] B stopping > acquiring: mirror stopped: claims term 3
-[     48.159] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     48.161] B confirming > opening: peer after the claim: refused: opens
-[     48.173] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     48.110] B standby > suspect: peer lease unchanged for 20000 ms, threshold 20000 ms (refused): promotion considered
+[     48.112] B suspect > stopping: guards passed, final read: refused, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
+[     48.163] B stopping > acquiring: mirror stopped: claims term 3
+[     48.167] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     48.169] B confirming > opening: peer after the claim: refused: opens
+[     48.181] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
 > up a
 > start A
 > run 60s
