@@ -125,6 +125,12 @@ $(SIM): $(call objects,tests/sim) $(filter %/machine.o %/terms.o %/trace.o,$(cal
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^
 
+# One number per program of tests/bench.
+$(BUILD)/bench/fence: $(BUILD)/obj/tests/bench/fence.o $(BUILD)/obj/elector/fence.o $(call archives,base)
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^
+
 $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 	@tools/compile_commands.sh '$(CC) $(CFLAGS)' $(filter %.c,$^) > $@
 
@@ -169,8 +175,8 @@ hubs:
 hubs-down:
 	@tools/hubs.sh down
 
-bench: all
-	@tests/bench/bench.sh
+bench: all $(BUILD)/bench/fence
+	@BUILD=$(BUILD) tests/bench/bench.sh
 
 trace:
 	@tools/trace.sh

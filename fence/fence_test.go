@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 type vector struct {
@@ -217,6 +220,65 @@ func TestOpenRefusesAFileThatIsNotOnTmpfsF19(t *testing.T) {
 	}
 }
 
+// TestNoReaderSeesHalfAPageC10 reads beside a writer that never rests, each of whose pages is one
+// number in all its words. TORN_READS asks for more than a quick check.
+func TestNoReaderSeesHalfAPageC10(t *testing.T) {
+	reads := 300000
+	if wanted, err := strconv.Atoi(os.Getenv("TORN_READS")); err == nil {
+		reads = wanted
+	}
+	m, _ := thisMachine()
+	path := filepath.Join(tmpfsDir(t), "fence")
+	writePage(t, path, leadingPage(t, m))
+	p, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	memory, err := syscall.Mmap(int(file.Fd()), 0, pageSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	ended := make(chan bool)
+	defer func() { <-ended }()
+	defer stop.Store(true)
+	go func() {
+		defer close(ended)
+		shared := (*[words]uint64)(unsafe.Pointer(&memory[0]))
+		put := func(n uint64) { // as elector/fence.c does
+			seq := atomic.LoadUint64(&shared[wordSeq]) | 1
+			atomic.StoreUint64(&shared[wordSeq], seq)
+			for _, i := range []int{wordTerm, wordValidUntil, wordWrittenAt, wordInstance} {
+				atomic.StoreUint64(&shared[i], n)
+			}
+			atomic.StoreUint64(&shared[wordSeq], seq+1)
+		}
+		for n := uint64(1); !stop.Load(); n++ {
+			put(n)
+		}
+	}()
+	whole := 0
+	for i := range reads {
+		w, ok := p.read()
+		if !ok || w[wordInstance] == 1 && w[wordTerm] == 7 { // the first page
+			continue
+		}
+		whole++
+		if w[wordTerm] != w[wordInstance] || w[wordValidUntil] != w[wordTerm] || w[wordWrittenAt] != w[wordTerm] {
+			t.Fatalf("read %d: %v", i, w)
+		}
+	}
+	t.Logf("%d of %d reads found a whole page, none half a one", whole, reads)
+	if whole < reads/100 {
+		t.Errorf("only %d of %d reads found a whole page", whole, reads)
+	}
+}
+
 func BenchmarkIsLeader(b *testing.B) {
 	m, _ := thisMachine()
 	now := bootNow()
@@ -242,5 +304,12 @@ func BenchmarkIsLeader(b *testing.B) {
 		if !p.IsLeader() {
 			b.Fatal("not leading")
 		}
+	}
+}
+
+// BenchmarkClock is what IsLeader cannot be cheaper than: a bare read of its clock.
+func BenchmarkClock(b *testing.B) {
+	for b.Loop() {
+		bootNow()
 	}
 }

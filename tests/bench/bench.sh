@@ -3,6 +3,7 @@
 # falls short. Lag stands beside its floor, a bare watch and one write, measured in the same run.
 set -eu
 cd "$(dirname "$0")/../.."
+tests/bench/fence.sh
 tools/kubebed.sh >/dev/null
 tools/bed.sh >/dev/null
 build/bed demo --dir build/bench.run --bench

@@ -44,6 +44,7 @@ type Cluster struct {
 	Link    *Link  // its network namespace, nil for the machine's own
 	Port    struct{ Etcd, EtcdPeer, API, Proxy int }
 	bed     *Bed
+	oneWay  bool // CutTo has made room for its rules
 }
 
 // Path is a file in the cluster's folder.

@@ -26,7 +26,7 @@ type Link struct {
 	Address   string
 }
 
-const inside = "eth0" // the other end
+const insideLink = "eth0" // the other end
 
 // planNetwork picks names and a subnet that the machine does not use.
 func planNetwork() (*Network, error) {
@@ -71,10 +71,10 @@ func (n *Network) create(clusters []*Cluster) error {
 		if l := c.Link; l != nil {
 			commands = append(commands,
 				"netns add "+l.Namespace,
-				"link add "+l.Interface+" type veth peer name "+inside+" netns "+l.Namespace,
+				"link add "+l.Interface+" type veth peer name "+insideLink+" netns "+l.Namespace,
 				"link set "+l.Interface+" master "+n.Bridge+" up",
-				"-n "+l.Namespace+" address add "+l.Address+"/24 dev "+inside,
-				"-n "+l.Namespace+" link set "+inside+" up",
+				"-n "+l.Namespace+" address add "+l.Address+"/24 dev "+insideLink,
+				"-n "+l.Namespace+" link set "+insideLink+" up",
 				"-n "+l.Namespace+" link set lo up",
 			)
 		}
@@ -107,6 +107,69 @@ func (c *Cluster) setLink(state string) error {
 		return fmt.Errorf("%s has no network namespace of its own (bed up --netns %s)", c.Name, c.Name)
 	}
 	return ip("link set " + c.Link.Interface + " " + state)
+}
+
+// CutFrom parts two isolated clusters from each other and from nobody else, until HealFrom.
+func (c *Cluster) CutFrom(other *Cluster) error  { return c.setPorts(other, "on") }
+func (c *Cluster) HealFrom(other *Cluster) error { return c.setPorts(other, "off") }
+
+// setPorts uses that a bridge carries nothing between two ports that are both isolated.
+func (c *Cluster) setPorts(other *Cluster, state string) error {
+	for _, one := range []*Cluster{c, other} {
+		if one.Link == nil {
+			return fmt.Errorf("%s has no network namespace of its own", one.Name)
+		}
+		if err := ip("link set dev " + one.Link.Interface + " type bridge_slave isolated " + state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// localRules is where CutTo moves the rule that takes packets for the machine itself, in order to
+// say before it which of them are not taken.
+const localRules = 100
+
+// CutTo drops whatever another cluster sends to this one's servers, without a word, and leaves the
+// other direction as it is: who asks gets no answer, but may be asked. HealTo ends it.
+func (c *Cluster) CutTo(from *Cluster) error {
+	if c.Link == nil {
+		return fmt.Errorf("%s has no network namespace of its own", c.Name)
+	}
+	inside := "-n " + c.Link.Namespace + " rule "
+	if !c.oneWay {
+		if err := ip(fmt.Sprintf("%sadd pref %d table local", inside, localRules)); err != nil {
+			return err
+		}
+		if err := ip(inside + "del pref 0"); err != nil {
+			return err
+		}
+		c.oneWay = true
+	}
+	for _, rule := range c.oneWayRules(from) {
+		if err := ip(inside + "add " + rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) HealTo(from *Cluster) error {
+	for _, rule := range c.oneWayRules(from) {
+		if err := ip("-n " + c.Link.Namespace + " rule del " + rule); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) oneWayRules(from *Cluster) []string {
+	var rules []string
+	for i, port := range []int{c.Port.API, c.Port.Proxy} {
+		rules = append(rules, fmt.Sprintf("pref %d from %s to %s iif %s ipproto tcp dport %d blackhole",
+			10+i, from.Address, c.Address, insideLink, port))
+	}
+	return rules
 }
 
 // Enter is the command line that runs another one in the cluster's network namespace: the same

@@ -92,16 +92,6 @@ func (s *story) ctlAs(ctx context.Context, h *pair.Hub, uid, code int, text stri
 	return out, nil
 }
 
-// leading is whether a hub's page is open, and for which term.
-func leading(h *pair.Hub) (uint64, bool) {
-	page, err := fence.Open(h.FencePage())
-	if err != nil {
-		return 0, false
-	}
-	defer page.Close()
-	return page.Term()
-}
-
 // atMostOne watches both pages until it is told to end, and returns how often both were open.
 func (s *story) atMostOne() (end func() int) {
 	stop, both := make(chan struct{}), 0

@@ -13,7 +13,8 @@ import (
 )
 
 // Control serves a proxy's control socket: the words of a fault in, a line with the hits of the
-// one before out. "hits" changes nothing; "disconnect" closes all connections and leaves the fault as it is.
+// one before out. "hits" changes nothing; "disconnect" closes all connections and "freeze" silences
+// them; both leave the fault as it is.
 func (p *Proxy) Control(socket string) error {
 	os.Remove(socket)
 	l, err := net.Listen("unix", socket)
@@ -27,6 +28,8 @@ func (p *Proxy) Control(socket string) error {
 		case len(words) == 1 && words[0] == "hits":
 		case len(words) == 1 && words[0] == "disconnect":
 			p.Disconnect()
+		case len(words) == 1 && words[0] == "freeze":
+			p.Freeze()
 		default:
 			f, err := Parse(words)
 			if err != nil {

@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -24,6 +25,7 @@ const (
 	HTML   Kind = "html"   // answered here with Code and a page, as a misplaced gateway does
 	Cut    Kind = "cut"    // the answer's body ends in an abort after Bytes
 	Delay  Kind = "delay"  // passed on after Wait
+	Edit   Kind = "edit"   // one field of the answer's JSON is another one
 )
 
 // Fault is a kind with its figures and the requests that it concerns.
@@ -33,12 +35,15 @@ type Fault struct {
 	RetryAfter string
 	Bytes      int64
 	Wait       time.Duration
-	Method     string // "" is any
-	Path       string // a part of path and query; "" is any
-	Times      int    // how many requests before it ends; 0 is without end
+	Field      []string // of Edit: the way to a field of the answer, and
+	Value      any      // what it is then; nil takes it away
+	Method     string   // "" is any
+	Path       string   // a part of path and query; "" is any
+	Times      int      // how many requests before it ends; 0 is without end
 }
 
-const usage = "none | hang | drop | reset | status CODE [retry-after=SECONDS] | html CODE | cut BYTES | delay DURATION, " +
+const usage = "none | hang | drop | reset | status CODE [retry-after=SECONDS] | html CODE | cut BYTES | delay DURATION | " +
+	"edit /POINTER=JSON, " +
 	"each with [method=VERB] [path=PART] [times=N]"
 
 // Parse reads a fault as people write it: status 503 retry-after=2 method=GET path=/leases times=3
@@ -50,11 +55,11 @@ func Parse(words []string) (Fault, error) {
 		return wrong("nothing said")
 	}
 	f := Fault{Kind: Kind(words[0])}
-	if !slices.Contains([]Kind{None, Hang, Drop, Reset, Status, HTML, Cut, Delay}, f.Kind) {
+	if !slices.Contains([]Kind{None, Hang, Drop, Reset, Status, HTML, Cut, Delay, Edit}, f.Kind) {
 		return wrong("no such kind")
 	}
 	rest := words[1:]
-	if slices.Contains([]Kind{Status, HTML, Cut, Delay}, f.Kind) {
+	if slices.Contains([]Kind{Status, HTML, Cut, Delay, Edit}, f.Kind) {
 		if len(rest) == 0 {
 			return wrong("a figure is missing")
 		}
@@ -85,8 +90,22 @@ func (f *Fault) figure(word string) (err error) {
 		}
 	case Delay:
 		f.Wait, err = time.ParseDuration(word)
+	case Edit:
+		err = f.edit(word)
 	}
 	return err
+}
+
+// edit reads a JSON pointer (RFC 6901) and, behind "=", what lies there then: JSON without spaces.
+func (f *Fault) edit(word string) error {
+	pointer, value, found := strings.Cut(word, "=")
+	if !found || !strings.HasPrefix(pointer, "/") {
+		return fmt.Errorf("%q is no /POINTER=JSON", word)
+	}
+	for _, name := range strings.Split(pointer[1:], "/") {
+		f.Field = append(f.Field, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+	}
+	return json.Unmarshal([]byte(value), &f.Value)
 }
 
 func (f *Fault) option(word string) (err error) {

@@ -35,6 +35,10 @@ func newBench(t *testing.T) *bench {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.seen.Add(1)
 		b.token.Store(r.Header.Get("Authorization"))
+		if r.URL.Path == "/json" {
+			io.WriteString(w, `{"spec":{"renewTime":"now","n":9007199254740993},"x.y/z":{}}`)
+			return
+		}
 		io.WriteString(w, strings.Repeat("x", 100))
 	}))
 	t.Cleanup(server.Close)
@@ -180,6 +184,39 @@ func TestHangAcceptsAndServesNobody(t *testing.T) {
 	if b.seen.Load() != 2 {
 		t.Errorf("the server saw %d requests, want 2", b.seen.Load())
 	}
+}
+
+func TestEditChangesOneFieldOfAnAnswer(t *testing.T) {
+	b := newBench(t)
+	for words, want := range map[string]string{
+		"edit /spec/renewTime=5":            `{"spec":{"n":9007199254740993,"renewTime":5},"x.y/z":{}}`,
+		"edit /spec/renewTime=null":         `{"spec":{"n":9007199254740993},"x.y/z":{}}`,
+		`edit /x.y~1z/a~0=["b"] path=/json`: `{"spec":{"n":9007199254740993,"renewTime":"now"},"x.y/z":{"a~":["b"]}}`,
+	} {
+		b.set(t, words)
+		if _, text, err := b.get("/json"); err != nil || text != want {
+			t.Errorf("%s: %v %s, want %s", words, err, text, want)
+		}
+	}
+	if _, err := Parse([]string{"edit", "spec=1"}); err == nil {
+		t.Error("a pointer without / is taken")
+	}
+}
+
+func TestFreezeSilencesWhatIsOpenAndNothingElse(t *testing.T) {
+	b := newBench(t)
+	if _, _, err := b.get("/"); err != nil {
+		t.Fatal(err)
+	}
+	b.proxy.Freeze()
+	if _, _, err := b.get("/"); !timedOut(err) {
+		t.Errorf("on the old connection: %v, want silence", err)
+	}
+	b.client.Transport = b.client.Transport.(*http.Transport).Clone()
+	if _, _, err := b.get("/"); err != nil {
+		t.Errorf("on a new connection: %v", err)
+	}
+	b.proxy.Disconnect()
 }
 
 func TestTheControlSocketTakesWords(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"understudy.test/bed/kube"
 )
@@ -27,7 +28,7 @@ type Proxy struct {
 	mutex sync.Mutex
 	fault Fault
 	hits  int // requests that a fault met, since the last Set
-	open  map[net.Conn]bool
+	open  map[net.Conn]*connection
 }
 
 // New makes a proxy in front of target, whose certificate ca vouches for; certificate is what
@@ -41,13 +42,13 @@ func New(target string, ca []byte, certificate tls.Certificate) (*Proxy, error) 
 	if !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("the CA holds no certificate in PEM")
 	}
-	p := &Proxy{target: to, open: map[net.Conn]bool{}, fault: Fault{Kind: None}, silent: log.New(io.Discard, "", 0)}
+	p := &Proxy{target: to, open: map[net.Conn]*connection{}, fault: Fault{Kind: None}, silent: log.New(io.Discard, "", 0)}
 	p.proxy = &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		Transport:      &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true},
 		FlushInterval:  -1, // events of a watch pass at once
 		ErrorLog:       p.silent,
-		ModifyResponse: cutBody,
+		ModifyResponse: changeBody,
 		// A server that cannot be reached is no answer of the server.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
@@ -95,15 +96,65 @@ func (p *Proxy) Disconnect() {
 	}
 }
 
-func (p *Proxy) track(connection net.Conn, state http.ConnState) {
+// Freeze makes every connection that is open now go silent for ever, both ways, while new ones work:
+// a flow that a device on the way has forgotten.
+func (p *Proxy) Freeze() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for _, c := range p.open {
+		if c != nil {
+			c.frozen.Store(true)
+		}
+	}
+}
+
+// connection is a client's. Frozen, it takes nothing in and lets nothing out until it is closed.
+type connection struct {
+	net.Conn
+	frozen atomic.Bool
+	gone   chan struct{}
+	close  sync.Once
+}
+
+func (c *connection) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if !c.frozen.Load() {
+		return n, err
+	}
+	<-c.gone
+	return 0, net.ErrClosed
+}
+
+func (c *connection) Write(b []byte) (int, error) {
+	if c.frozen.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *connection) Close() error {
+	c.close.Do(func() { close(c.gone) })
+	return c.Conn.Close()
+}
+
+func (p *Proxy) track(client net.Conn, state http.ConnState) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	switch state {
 	case http.StateNew:
-		p.open[connection] = true
+		p.open[client] = below(client)
 	case http.StateClosed, http.StateHijacked:
-		delete(p.open, connection)
+		delete(p.open, client)
 	}
+}
+
+// below is our connection under the server's TLS, nil for one that hangs.
+func below(client net.Conn) *connection {
+	if over, ok := client.(*tls.Conn); ok {
+		client = over.NetConn()
+	}
+	c, _ := client.(*connection)
+	return c
 }
 
 // take is the fault that meets this request, nil for a connection.
@@ -129,11 +180,14 @@ type listener struct {
 
 func (l *listener) Accept() (net.Conn, error) {
 	for {
-		connection, err := l.Listener.Accept()
-		if err != nil || l.proxy.take(nil).Kind != Hang {
-			return connection, err
+		client, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
 		}
-		l.proxy.track(connection, http.StateNew)
+		if l.proxy.take(nil).Kind != Hang {
+			return &connection{Conn: client, gone: make(chan struct{})}, nil
+		}
+		l.proxy.track(client, http.StateNew)
 	}
 }
 
@@ -154,6 +208,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		if kube.Pause(r.Context(), f.Wait) {
 			p.proxy.ServeHTTP(w, r)
 		}
+	case Edit:
+		r.Header.Del("Accept-Encoding") // a packed answer cannot be edited
+		p.proxy.ServeHTTP(w, r.WithContext(withEdit(r.Context(), f)))
 	case Cut:
 		p.proxy.ServeHTTP(w, r.WithContext(withCut(r.Context(), f.Bytes)))
 	default:

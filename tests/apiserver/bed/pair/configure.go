@@ -3,6 +3,7 @@ package pair
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,8 +99,19 @@ func (h *Hub) yaml() string {
 	line("- {name: %s, project-namespace: %s, kubeconfig: %s}", worker, Project, h.path(worker+".kubeconfig"))
 	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
 	line("listen: {http: \"127.0.0.1:%d\"}", h.port)
-	line("dial: {allow: [127.0.0.0/8]}")
+	line("dial: {allow: [%s]}", h.pair.reachable())
 	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", h.RunDirectory(), h.UIDBase())
 	line("allow-missing: []")
 	return b.String()
+}
+
+// reachable are the addresses of the clusters, as ranges: loopback, and those of their networks.
+func (p *Pair) reachable() string {
+	ranges := []string{"127.0.0.0/8"}
+	for _, c := range []*cluster.Cluster{p.Hubs[0].Cluster, p.Hubs[1].Cluster, p.Work} {
+		if !net.ParseIP(c.Address).IsLoopback() {
+			ranges = append(ranges, c.Address+"/32")
+		}
+	}
+	return strings.Join(ranges, ", ")
 }

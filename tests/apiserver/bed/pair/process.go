@@ -61,9 +61,10 @@ func (p *Process) End(signal syscall.Signal, patience time.Duration) error {
 	}
 }
 
-// Start starts the hub's understudyd.
+// Start starts the hub's understudyd, in the network of its cluster.
 func (h *Hub) Start() (err error) {
-	h.daemon, err = h.pair.Start(h.Log(), filepath.Join(h.pair.Root, "build/understudyd"), "--config", h.Config())
+	argv := append(h.Cluster.Enter(), filepath.Join(h.pair.Root, "build/understudyd"), "--config", h.Config())
+	h.daemon, err = h.pair.Start(h.Log(), argv...)
 	return err
 }
 

@@ -106,7 +106,7 @@ func (w *Worker) yaml() string {
 	line("  hub-a: {token-file: %s}", w.path("hub-a.token"))
 	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
 	line("listen: {http: \"127.0.0.1:%d\"}", w.port)
-	line("dial: {allow: [127.0.0.0/8]}")
+	line("dial: {allow: [%s]}", w.pair.reachable())
 	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", w.RunDirectory(), w.UIDBase())
 	line("allow-missing: []")
 	return b.String()

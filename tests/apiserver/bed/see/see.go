@@ -1,0 +1,139 @@
+// Package see waits for things that others make: objects on API servers, fence pages, lines of logs.
+// It looks from outside and asks nothing of the code under test. The demo and the fault runs use it.
+package see
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+	"understudy.test/fence"
+)
+
+// ErrLate is the end of a wait that saw nothing.
+var ErrLate = errors.New("not seen in time")
+
+// Until asks often whether something is so, and returns when it was first seen to be.
+func Until(ctx context.Context, patience, period time.Duration, is func() bool) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		if is() {
+			return time.Now(), nil
+		}
+		if !kube.Pause(ctx, period) {
+			return time.Time{}, fmt.Errorf("%w (%v)", ErrLate, patience)
+		}
+	}
+}
+
+// Sight is something that a watch in the background has seen.
+type Sight struct {
+	At     time.Time
+	Object kube.Object
+}
+
+// Watch reports the first object of a collection for which is says yes, or the deletion of one
+// when gone is set. It survives the loss of the server.
+func Watch(ctx context.Context, client *kube.Client, path string, gone bool, is func(kube.Object) bool) <-chan Sight {
+	seen := make(chan Sight, 1)
+	stop := errors.New("seen")
+	ready := make(chan struct{})
+	go func() {
+		first := true
+		for ctx.Err() == nil {
+			err := client.ListWatch(ctx, path, func(all []kube.Object) error {
+				if first {
+					first = false
+					close(ready)
+				}
+				for _, o := range all {
+					if !gone && is(o) {
+						seen <- Sight{time.Now(), o}
+						return stop
+					}
+				}
+				return nil
+			}, func(e kube.Event) error {
+				if (e.Type == "DELETED") == gone && e.Type != "BOOKMARK" && is(e.Object) {
+					seen <- Sight{time.Now(), e.Object}
+					return stop
+				}
+				return nil
+			})
+			if errors.Is(err, stop) {
+				return
+			}
+			kube.Pause(ctx, 50*time.Millisecond)
+		}
+	}()
+	select { // the watch runs before its caller makes what it shall see
+	case <-ready:
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+	}
+	return seen
+}
+
+// Await takes what a watch reports, or gives up.
+func Await(ctx context.Context, seen <-chan Sight, patience time.Duration) (Sight, error) {
+	select {
+	case s := <-seen:
+		return s, nil
+	case <-time.After(patience):
+		return Sight{}, fmt.Errorf("%w (%v)", ErrLate, patience)
+	case <-ctx.Done():
+		return Sight{}, ctx.Err()
+	}
+}
+
+// Page waits until a hub's fence page says that it leads, or that it does not. Nobody opens the page
+// of a hub whose understudyd has ended.
+func Page(ctx context.Context, h *pair.Hub, leads bool, patience time.Duration) (time.Time, uint64, error) {
+	var opened *fence.Page
+	var term uint64
+	defer func() {
+		if opened != nil {
+			opened.Close()
+		}
+	}()
+	at, err := Until(ctx, patience, time.Millisecond, func() bool {
+		if opened == nil {
+			opened, _ = fence.Open(h.FencePage())
+		}
+		var ok bool
+		if opened != nil {
+			term, ok = opened.Term()
+		}
+		return ok == leads || leads && h.Fault() != nil
+	})
+	return at, term, err
+}
+
+// Logged waits until a log holds a text.
+func Logged(ctx context.Context, path, text string, patience time.Duration) (time.Time, error) {
+	return Until(ctx, patience, 10*time.Millisecond, func() bool {
+		log, _ := os.ReadFile(path)
+		return strings.Contains(string(log), text)
+	})
+}
+
+// Named says yes for the object of that name.
+func Named(name string) func(kube.Object) bool {
+	return func(o kube.Object) bool { return o.Name() == name }
+}
+
+// Leading is whether a hub's page is open now, and for which term.
+func Leading(h *pair.Hub) (uint64, bool) {
+	page, err := fence.Open(h.FencePage())
+	if err != nil {
+		return 0, false
+	}
+	defer page.Close()
+	return page.Term()
+}
