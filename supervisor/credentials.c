@@ -124,6 +124,7 @@ static bool start_loader(struct supervisor *supervisor, unsigned number)
 
 	drop_role_end(credential);
 	credential->loaded = credential->expects_more = credential->delivered = false;
+	credential->dismissed = false;
 	count = open_files(supervisor, number, extra + 1, &err);
 	if (count < 0) {
 		log_error("%s: %s", describe(supervisor, number, text, sizeof(text)), err.text);
@@ -239,6 +240,9 @@ void credentials_on_loader_end(struct process *loader, bool clean)
 	if (clean && credential->delivered)
 		return;
 	credential->delivered = false;
+	/* We ended it ourselves: whoever holds it when it starts does not wait for that. */
+	if (credential->dismissed)
+		return;
 	credential->again_ns =
 	    base_clock_boot_ns() +
 	    children_link_delay(&credential->backoff, base_clock_boot_ns() - loader->started_ns);
@@ -331,9 +335,11 @@ static void dismiss_unneeded(struct supervisor *supervisor)
 	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
 		struct process *loader = process_loader(supervisor, c);
 
-		if (process_runs(loader) &&
-		    (supervisor->options.check_only || !holder_of(supervisor, c)->wanted))
-			process_hang_up(loader, base_clock_boot_ns());
+		if (!process_runs(loader) ||
+		    (!supervisor->options.check_only && holder_of(supervisor, c)->wanted))
+			continue;
+		supervisor->identities[c].dismissed = true;
+		process_hang_up(loader, base_clock_boot_ns());
 	}
 }
 

@@ -86,6 +86,7 @@ struct wire {
 /* What is known of one identity: never a secret. */
 struct identity {
 	bool pinned_once, loaded, delivered;
+	bool dismissed; /* checked at the start, and nobody needs it yet */
 	bool expects_more; /* CONTROL_LOADED came, the struct behind it not yet */
 	struct us_loaded
 	    pinned; /* host, port, subject of the first load: fixed from then on (F7) */

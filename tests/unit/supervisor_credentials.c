@@ -201,6 +201,28 @@ static void a_rotation_keeps_host_port_and_subject(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
 
+/* A first load that nobody needed yet is no failed one: the role that starts next gets it at once,
+ * while after a loader that ended by itself there is a wait. */
+static void a_dismissed_loader_costs_no_wait(void **state)
+{
+	struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
+	struct process loader = { .supervisor = supervisor, .credential = CREDENTIAL_SYNCER };
+	struct identity *identity;
+
+	(void)state;
+	assert_non_null(supervisor);
+	identity = &supervisor->identities[CREDENTIAL_SYNCER];
+	identity->role_end = -1;
+	identity->loaded = identity->dismissed = true;
+	credentials_on_loader_end(&loader, true);
+	assert_int_equal(identity->again_ns, 0);
+	assert_false(identity->loaded);
+	identity->dismissed = false;
+	credentials_on_loader_end(&loader, true);
+	assert_true(identity->again_ns > 0);
+	free(supervisor);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +232,7 @@ int main(void)
 		TEST(a_foreign_owner_is_named_behind_its_mode),
 		cmocka_unit_test(bounds_of_what_a_loader_says),
 		cmocka_unit_test(a_rotation_keeps_host_port_and_subject),
+		cmocka_unit_test(a_dismissed_loader_costs_no_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

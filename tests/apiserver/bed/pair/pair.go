@@ -78,6 +78,11 @@ type Hub struct {
 	daemon  *Process
 }
 
+// Client is a client with the identity that the named kubeconfig of the hub's understudyd holds.
+func (h *Hub) Client(identity string) (*kube.Client, error) {
+	return kube.Load(h.path(identity + ".kubeconfig"))
+}
+
 // New prepares a pair on a bed's clusters hub-a, hub-b and worker-1. Close ends it.
 func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
 	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: freeUIDs()}
