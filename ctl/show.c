@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_EVENTS 8
+#define MAX_EVENTS    8
+#define LONG_LEASE_MS 300000 /* H17 */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -120,6 +121,9 @@ static void put_warnings(const json_t *document, struct buf *out)
 	put_silent_processes(document, out);
 	if (json_is_object(peer) && strcmp(text_of(peer, "class"), "ok") != 0)
 		warn(out, "the peer is ", text_of(peer, "class"), text_of(peer, "why"));
+	if (number_of(peer, "leaseMs") > LONG_LEASE_MS)
+		warn(out, "the peer's Lease lasts more than 300 s: so long nobody takes over", "",
+		    "");
 	if (json_is_object(mirror) && !is_true(mirror, "complete"))
 		warn(out, "the mirror is not complete", "", "");
 	if (text_of(json_object_get(document, "leadership"), "holdsPromotion")[0])

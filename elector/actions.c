@@ -75,6 +75,12 @@ void elector_show_leadership(struct elector *elector)
 			   : 0);
 }
 
+/* A peer's Lease may say that it lasts 136 years. */
+static uint64_t least_ms(int64_t ms)
+{
+	return ms < UINT32_MAX ? (uint64_t)ms : UINT32_MAX;
+}
+
 static void show_peer(struct elector *elector, bool always)
 {
 	const struct machine *m = &elector->machine;
@@ -85,11 +91,14 @@ static void show_peer(struct elector *elector, bool always)
 		.term = m->peer.term,
 		.led_term = m->peer.led_term,
 		.changed_ns = (uint64_t)(m->peer.changed_ns > 0 ? m->peer.changed_ns : 0),
-		.threshold_ms = (uint64_t)(machine_threshold_ns(m) / BASE_NS_PER_MS) };
+		.threshold_ms = least_ms(machine_threshold_ns(m) / BASE_NS_PER_MS),
+		.lease_ms = least_ms(m->peer.duration_ms) };
 
 	if (!always && memcmp(&status, &elector->peer_status, sizeof(status)) == 0)
 		return;
 	elector->peer_status = status;
+	metric(elector, METRIC_PEER_LEASE_DURATION, NULL,
+	    m->peer.duration_ms ? m->peer.duration_ms * 1000 : INT64_MIN);
 	(void)send(elector, ROLE_MONITOR, MSG_STATUS_PEER, &status);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "kube/json.h"
+#include "kube/lease.h"
 
 uint64_t annotations_id(struct str text)
 {
@@ -72,6 +73,20 @@ void annotations_read_standby(struct str text, struct machine_standby *standby)
 	json_decref(value);
 }
 
+void annotations_read_block(struct str text, struct machine_block *block)
+{
+	json_t *value = parse(text);
+	const json_t *acknowledged = json_object_get(value, "acknowledged");
+	int64_t term = kube_json_integer(value, "term", 0), until_us;
+
+	*block = (struct machine_block){ 0 };
+	if (term > 0 && (uint64_t)term <= KUBE_TERM_MAX && json_is_boolean(acknowledged) &&
+	    kube_time_parse(kube_json_text(value, "until"), &until_us) == 0)
+		*block =
+		    (struct machine_block){ (uint64_t)term, until_us, json_is_true(acknowledged) };
+	json_decref(value);
+}
+
 static void put(char *text, size_t size, struct buf *made)
 {
 	if (made->failed || !str_copy(text, size, buf_str(made)))
@@ -119,5 +134,18 @@ void annotations_put_standby(char *text, size_t size, const struct machine_stand
 		buf_printf(&made, "{\"armed\":%s,\"complete\":%s,\"lagMs\":%" PRId64 "}",
 		    standby->armed ? "true" : "false", standby->complete ? "true" : "false",
 		    standby->lag_ms);
+	put(text, size, &made);
+}
+
+void annotations_put_block(char *text, size_t size, const struct machine_block *block)
+{
+	struct buf made = buf_make(size);
+	char until[40];
+
+	if (block->term) {
+		kube_time_put(until, block->until_us);
+		buf_printf(&made, "{\"term\":%" PRIu64 ",\"until\":\"%s\",\"acknowledged\":%s}",
+		    block->term, until, block->acknowledged ? "true" : "false");
+	}
 	put(text, size, &made);
 }

@@ -18,12 +18,15 @@ void annotations_read_ack(
     struct str text, uint64_t *id, enum machine_ack *ack, char why[ANNOTATIONS_WHY]);
 /* {"armed", "complete", "lagMs"}; not known when one of them is missing or of another type. */
 void annotations_read_standby(struct str text, struct machine_standby *standby);
+/* {"term", "until": RFC 3339, "acknowledged"}; term 0 when one of them is not there (B16). */
+void annotations_read_block(struct str text, struct machine_block *block);
 
-/* "" for id 0, or a Standby that says nothing. */
+/* "" for id 0, a Standby that says nothing, term 0. */
 void annotations_put_handover(char *text, size_t size, uint64_t id, const char *to);
 void annotations_put_ack(
     char *text, size_t size, uint64_t id, enum machine_ack ack, const char *why);
 void annotations_put_standby(char *text, size_t size, const struct machine_standby *standby);
+void annotations_put_block(char *text, size_t size, const struct machine_block *block);
 
 /* 16 hexadecimal digits, not all zero; 0: it is none. */
 uint64_t annotations_id(struct str text);

@@ -12,6 +12,7 @@
  *   actions   carries decisions out and shows them
  *   lease     the own Lease: read, write, watch
  *   record    armed record, HubRole with its history, and the reading of all records at start
+ *   role_watch  what others do to HubRole
  *   events    Kubernetes Events, those that other roles ask for, too
  *   fence     the writer of the fence page
  */
@@ -51,7 +52,6 @@ struct elector {
 	/* What status shows of the last change. */
 	int64_t since_us, promotion_began_ns, suspected_age_ns;
 	char reason[512];
-	bool long_lease_told; /* the peer's duration is above 5 minutes (H17) */
 	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
 	struct admin admin;
 	struct msg_status_peer peer_status;

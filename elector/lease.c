@@ -57,6 +57,7 @@ static void judge(
 	annotations_read_ack(str_of(lease->handover_ack), &out->ack_id, &out->ack, NULL);
 	if (lease->paused_until[0] && kube_time_parse(lease->paused_until, &out->paused_us) != 0)
 		out->paused_us = 0;
+	annotations_read_block(str_of(lease->block), &out->block);
 }
 
 bool lease_take(struct elector *elector, json_t *object, struct machine_lease *out)
@@ -175,6 +176,7 @@ static void put_texts(
 	lease->paused_until[0] = '\0';
 	if (order->lease.paused_us)
 		kube_time_put(lease->paused_until, order->lease.paused_us);
+	annotations_put_block(lease->block, sizeof(lease->block), &order->lease.block);
 	memcpy(lease->timing, elector->timing, sizeof(lease->timing));
 	if (elector->pair[0])
 		memcpy(lease->pair, elector->pair, sizeof(lease->pair));

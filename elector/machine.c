@@ -104,6 +104,7 @@ static const struct machine_row table[] = {
 
 /* STANDBY */
 { IN(STANDBY), ON(TIME), timing_unsafe, R(TIMING_UNSAFE), NOTHING, STAY, "H17" },
+{ IN(STANDBY), ON(TIME), lease_long, R(LEASE_LONG), NOTHING, STAY, "H17" },
 { IN(STANDBY), ON(TIME), veto_holds, R(VETO_HOLDS), NOTHING, STAY, "C3" },
 { IN(STANDBY), ON(TIME), mirror_due, R(NONE), DO(act_mirror), STAY, "5 H9" },
 { IN(STANDBY), ON(TIME), pause_over, R(PAUSE_ENDED), DO(act_end_pause), STAY, "H21" },
@@ -229,7 +230,7 @@ void machine_init(struct machine *m, const struct machine_options *options)
 static bool is_condition(enum machine_reason reason)
 {
 	return (reason >= REASON_SELF_UNHEALTHY && reason <= REASON_OWN_UNWRITABLE) ||
-	       (REASONS_OF_ATTEMPT >> reason & 1);
+	       (reason <= REASON_OWN_UNWRITABLE && (REASONS_OF_ATTEMPT >> reason & 1));
 }
 
 static void take_numbers(
@@ -248,6 +249,7 @@ static void take_numbers(
 		.rogue_term = m->rogue_term,
 		.age_ms = (s->now_ns - m->watch_ns) / NS_PER_MS,
 		.threshold_ms = machine_threshold_ns(m) / NS_PER_MS,
+		.duration_ms = m->peer.duration_ms,
 		.lag_ms = mirror_lag_ns(m) / NS_PER_MS,
 		.own_write_ms =
 		    (s->now_ns - (m->own_write_ns ? m->own_write_ns : m->look_since_ns)) /

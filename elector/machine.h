@@ -121,6 +121,7 @@ enum machine_reason {
 	REASON_WORKER_ROGUE,
 	REASON_VETO_HOLDS,
 	REASON_FENCE_NOT_ENFORCED,
+	REASON_LEASE_LONG,
 	REASON_OWN_UNWRITABLE,
 	/* Ends. */
 	REASON_FOREIGN_INSTANCE,
@@ -149,6 +150,13 @@ struct machine_standby {
 	int64_t lag_ms;
 };
 
+/* B16: a takeover from this hub that nobody planned; term 0: there was none. */
+struct machine_block {
+	uint64_t term;
+	int64_t until_us; /* wall time */
+	bool acknowledged;
+};
+
 /* The own Lease as some answer or watch event showed it. HOLDER_PEER does not occur. */
 struct machine_lease {
 	bool exists;
@@ -159,6 +167,7 @@ struct machine_lease {
 	uint64_t handover, ack_id; /* ids of switchovers; 0: none */
 	enum machine_ack ack;
 	int64_t paused_us; /* wall time; 0: not paused */
+	struct machine_block block;
 };
 
 /* One look at the peer (PEER_SEEN), judged as far as texts go. */
@@ -204,6 +213,7 @@ enum machine_input {
 	MACHINE_MIRROR_LOST, /* the syncer's link ended */
 	MACHINE_SYNCER_GONE,
 	MACHINE_ROLE_WRITTEN,   /* HubRole, to TODO_ROLE */
+	MACHINE_ROLE_WATCHED,   /* may run behind */
 	MACHINE_RECORD_WRITTEN, /* to TODO_RECORD */
 	MACHINE_PROBE_SEEN,
 	MACHINE_WORKLOAD_SEEN,
@@ -285,6 +295,10 @@ struct machine_event {
 		bool clean; /* SYNCER_GONE */
 		bool ok;    /* ROLE_WRITTEN, RECORD_WRITTEN */
 		struct {
+			enum hub_role role; /* HUB_UNKNOWN: there is none, or it is no role */
+			uint64_t term;
+		} hub_role;
+		struct {
 			uint64_t nonce;
 			enum probe_verdict verdict;
 		} probe;
@@ -335,6 +349,7 @@ struct machine_todo {
 			uint64_t handover, ack_id;
 			enum machine_ack ack;
 			int64_t paused_us;
+			struct machine_block block;
 			struct machine_standby standby;
 		} lease;
 		struct {
@@ -360,7 +375,7 @@ struct machine_todo {
 /* What trace.c puts into words: the state as it was when the row was taken. */
 struct machine_numbers {
 	uint64_t term, led_term, peer_term, peer_led_term, worker_term, rogue_term;
-	int64_t age_ms, threshold_ms, lag_ms, own_write_ms, gap_ms;
+	int64_t age_ms, threshold_ms, duration_ms, lag_ms, own_write_ms, gap_ms;
 	unsigned fresh, stale, mute, cut, workers, answered;
 	enum peer_class class;
 	enum peer_why why;
@@ -454,7 +469,7 @@ struct machine {
 	/* HubRole and record: levels, written until acknowledged. */
 	enum hub_role role, role_asked;
 	uint64_t role_term, role_asked_term;
-	bool role_busy, record_busy, record_dirty;
+	bool role_busy, role_strange, record_busy, record_dirty; /* strange: somebody wrote it */
 	int64_t role_at_ns, role_wait_ns, role_written_ns;
 	int64_t record_at_ns, record_retry_ns, own_write_ns;
 	bool workload_empty;
@@ -492,8 +507,9 @@ struct machine {
 	/* An operator's word. */
 	uint64_t taken;                     /* the operation of this step's command */
 	int64_t paused_us, paused_until_ns; /* the same time, wall and boot */
-	uint64_t block_term, acknowledged;  /* terms of takeovers */
-	int64_t block_until_ns;
+	struct machine_block block;
+	int64_t block_until_ns; /* block.until_us as boot time */
+	uint64_t judged_term;   /* of the peer's claim that was last asked about (B16) */
 	bool accept_incomplete;
 
 	/* Workers. */
@@ -569,6 +585,8 @@ bool machine_is_paused(const struct machine *m);
 bool machine_complete(const struct machine *m);
 /* TH below 1.5 x the peer's renew deadline: its page may outlive our patience (H17). */
 bool machine_timing_unsafe(const struct machine *m);
+/* The peer's Lease lasts more than 5 minutes: so long nobody takes over when it dies (H17). */
+bool machine_lease_long(const struct machine *m);
 /* The checks of a command as things are now, in the order of reading; a command is taken exactly
  * when all are ok (B15). Pure. */
 unsigned machine_checks(const struct machine *m, const struct machine_command *command,

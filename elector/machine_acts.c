@@ -121,6 +121,7 @@ void act_lease(struct machine *m, struct machine_step *s)
 	t->lease.ack_id = m->ack_id;
 	t->lease.ack = m->ack;
 	t->lease.paused_us = m->paused_us;
+	t->lease.block = m->block;
 	t->lease.standby = m->standby = standby_now(m);
 	m->standby_ns = s->now_ns;
 }
@@ -130,6 +131,7 @@ void act_role(struct machine *m, struct machine_step *s)
 	struct machine_todo *t = todo(s, TODO_ROLE);
 
 	m->role_busy = true;
+	m->role_strange = false;
 	m->role_asked = role_wanted(m);
 	m->role_asked_term = m->term;
 	t->role.role = m->role_asked;
@@ -326,6 +328,7 @@ void act_open(struct machine *m, struct machine_step *s)
 	m->told = 0;
 	m->accept_incomplete = false;
 	m->paused_us = m->paused_until_ns = 0;
+	m->block = (struct machine_block){ 0 };
 	m->block_until_ns = 0;
 	act_extend(m, s);
 }
@@ -401,6 +404,7 @@ int64_t machine_wake_at_ns(const struct machine *m)
 		m->role_at_ns,
 		m->role_wait_ns,
 		m->role_written_ns + ROLE_AGAIN_NS,
+		m->role_strange ? m->role_written_ns + ROLE_LEAST_NS : 0,
 		m->record_at_ns,
 		m->record_retry_ns,
 		m->probe_at_ns,

@@ -193,6 +193,7 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 	m->paused_until_ns = m->paused_us ? step->now_ns + us_to_ns(m->paused_us - e->wall_us) : 0;
 	if (m->paused_until_ns > step->now_ns + PAUSE_MOST_NS) /* nobody of ours wrote that */
 		m->paused_until_ns = step->now_ns + PAUSE_MOST_NS;
+	block_load(m, step);
 	if (!m->own.exists && m->role == HUB_LEADING)
 		m->led_term = most(m->led_term, m->role_term);
 	/* C6: without a boot time of that renewal, by the own server's clock, and 2 s against it.
@@ -275,6 +276,8 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 		     1ULL << REASON_PEER_CLASH_SEEN);
 	if (!machine_timing_unsafe(m))
 		m->told &= ~(1ULL << REASON_TIMING_UNSAFE);
+	if (!machine_lease_long(m))
+		m->told &= ~(1ULL << REASON_LEASE_LONG);
 	if (!changed)
 		return FACT_PEER_SAME;
 	peer->changed_ns = look->finished_ns;
@@ -426,6 +429,11 @@ static void mirror_seen(struct machine *m, struct machine_step *step)
 		m->record_dirty = true;
 }
 
+static bool is_role(const struct machine_event *e, enum hub_role role, uint64_t term)
+{
+	return e->hub_role.role == role && e->hub_role.term == term;
+}
+
 static enum fact noted(struct machine *m, struct machine_step *step)
 {
 	const struct machine_event *e = step->event;
@@ -449,9 +457,15 @@ static enum fact noted(struct machine *m, struct machine_step *step)
 		/* F8, H3: what a killed process sent may still be applied while requests live. */
 		m->syncer_clear_ns = step->now_ns + (e->clean ? 0 : 5 * NS_PER_S);
 		break;
+	case MACHINE_ROLE_WATCHED:
+		/* C2. What our own write has not brought yet is no other's hand. */
+		m->role_strange = m->loaded && !is_role(e, m->role, m->role_term) &&
+				  !is_role(e, m->role_asked, m->role_asked_term);
+		break;
 	case MACHINE_ROLE_WRITTEN:
 		m->role_busy = false;
 		m->role_at_ns = step->now_ns + (e->ok ? 0 : m->options.retry_ns);
+		m->role_strange = m->role_strange || !e->ok;
 		if (e->ok)
 			m->role_written_ns = step->now_ns;
 		if (e->ok && (m->role != m->role_asked || m->role_term != m->role_asked_term)) {

@@ -54,8 +54,9 @@ enum lease_want lease_wanted(const struct machine *m, int64_t now_ns)
 bool lease_mismatch(const struct machine *m, int64_t now_ns)
 {
 	bool mine = m->own.exists && m->own.instance == m->options.instance;
-	bool says =
-	    m->own.ack_id == m->ack_id && m->own.ack == m->ack && m->own.paused_us == m->paused_us;
+	bool says = m->own.ack_id == m->ack_id && m->own.ack == m->ack &&
+		    m->own.paused_us == m->paused_us && m->own.block.term == m->block.term &&
+		    m->own.block.acknowledged == m->block.acknowledged;
 
 	switch (lease_wanted(m, now_ns)) {
 	case WANT_NO_CLAIM:
@@ -265,6 +266,8 @@ GUARD(role_due)
 		return false;
 	if (wanted != HUB_LEADING && !m->workload_empty && s->now_ns < m->workload_wait_ns)
 		return false;
+	if (m->role_strange && s->now_ns - m->role_written_ns >= ROLE_LEAST_NS)
+		return true;
 	/* C2: a level, whoever deleted it, and whichever late write of ours came after this one. */
 	if ((m->state == STATE_STANDBY || m->state == STATE_ACTIVE || m->state == STATE_HELD) &&
 	    s->now_ns - m->role_written_ns >= ROLE_AGAIN_NS)

@@ -104,7 +104,7 @@ bool machine_is_paused(const struct machine *m)
 
 bool machine_blocked(const struct machine *m, int64_t now_ns)
 {
-	return now_ns < m->block_until_ns && m->acknowledged != m->block_term;
+	return now_ns < m->block_until_ns && !m->block.acknowledged;
 }
 
 bool machine_permitted(const struct machine *m, int64_t now_ns)
@@ -124,18 +124,27 @@ void act_pause(struct machine *m, struct machine_step *s)
 	take(m, s);
 }
 
+/* The back-off of attempts that were held back is none of the attempt that is allowed now (M2). */
+static void allow_now(struct machine *m)
+{
+	m->back_off_ns = 0;
+	m->try_at_ns = 0;
+}
+
 void act_end_pause(struct machine *m, struct machine_step *s)
 {
 	m->paused_us = m->paused_until_ns = 0;
 	m->told &= ~(1ULL << REASON_PAUSED);
+	allow_now(m);
 	if (s->event->input == MACHINE_COMMAND)
 		take(m, s);
 }
 
 void act_acknowledge(struct machine *m, struct machine_step *s)
 {
-	m->acknowledged = m->block_term;
+	m->block.acknowledged = true;
 	m->told &= ~(1ULL << REASON_BLOCKED);
+	allow_now(m);
 	take(m, s);
 }
 
@@ -153,24 +162,40 @@ void act_accept_peer(struct machine *m, struct machine_step *s)
 /*
  * B16: the peer leads in a term that it took from this hub, and nobody planned that. For a while
  * this hub does not take it back by itself. It counts from the completed takeover, which the peer's
- * own acquireTime tells, so that an elector that starts anew knows as well.
+ * own acquireTime tells; the own Lease keeps it and the acknowledgement, so that an elector that
+ * starts anew knows as well, also when the peer cannot be asked any more.
  */
 void block_consider(struct machine *m, const struct machine_step *s)
 {
 	const struct machine_peer *peer = &m->peer;
-	int64_t age_ns = us_to_ns(s->event->wall_us - s->event->look.acquire_us);
+	int64_t age_ns = us_to_ns(s->event->wall_us - s->event->look.acquire_us), left_ns;
 	bool planned = m->handover && m->own.phase == PHASE_RELEASED &&
 		       peer->ack_id == m->handover && peer->ack == ACK_SYNCED;
 
-	if (!peer->claim || peer->phase != PHASE_LEADING || peer->claim_term == m->block_term)
+	if (!peer->claim || peer->phase != PHASE_LEADING || peer->claim_term == m->judged_term)
 		return;
-	m->block_term = peer->claim_term;
+	m->judged_term = peer->claim_term;
+	m->block = (struct machine_block){ 0 };
 	m->block_until_ns = 0;
-	if (m->led_term == 0 || peer->claim_term <= m->led_term || planned)
+	if (m->led_term == 0 || peer->claim_term <= m->led_term || planned ||
+	    age_ns >= m->options.block_ns)
 		return;
-	if (age_ns < 0 || age_ns > m->options.block_ns)
-		age_ns = age_ns < 0 ? 0 : m->options.block_ns;
-	m->block_until_ns = s->now_ns + m->options.block_ns - age_ns;
+	left_ns = m->options.block_ns - (age_ns > 0 ? age_ns : 0);
+	m->block_until_ns = s->now_ns + left_ns;
+	m->block.term = peer->claim_term;
+	m->block.until_us = s->event->wall_us + left_ns / 1000;
+}
+
+void block_load(struct machine *m, const struct machine_step *s)
+{
+	int64_t left_ns = us_to_ns(m->own.block.until_us - s->event->wall_us);
+
+	m->block = m->own.block;
+	m->judged_term = m->block.term;
+	/* No longer than what is configured now, whatever the wall clock did. */
+	if (left_ns > m->options.block_ns)
+		left_ns = m->options.block_ns;
+	m->block_until_ns = m->block.term && left_ns > 0 ? s->now_ns + left_ns : 0;
 }
 
 /* --- Switchover: the Active --------------------------------------------------------------------

@@ -51,7 +51,8 @@ struct machine_step {
 #define STATES_ALL    (BIT(STATE_COUNT) - 1)
 #define NS_PER_MS     1000000LL
 #define NS_PER_S      1000000000LL
-#define ROLE_AGAIN_NS (10 * NS_PER_S) /* C2: somebody may have deleted or changed it */
+#define ROLE_AGAIN_NS (10 * NS_PER_S)   /* C2: somebody may have deleted or changed it */
+#define ROLE_LEAST_NS (200 * NS_PER_MS) /* between two writes against somebody's hand */
 
 /* Wall times come from Leases, which may say anything between the years 1 and 9999. */
 static inline int64_t us_to_ns(int64_t us)
@@ -75,7 +76,7 @@ static inline int64_t us_to_ns(int64_t us)
 	    1ULL << REASON_PEER_UNREADABLE | 1ULL << REASON_MIRROR_NOT_STOPPED |                   \
 	    1ULL << REASON_LEASE_ACQUIRE_FAILED | 1ULL << REASON_PAUSED | 1ULL << REASON_MANUAL |  \
 	    1ULL << REASON_BLOCKED)
-_Static_assert(REASON_COUNT <= 64, "told is a set of bits");
+_Static_assert(REASON_OWN_UNWRITABLE < 64, "told is a set of bits of those up to it");
 
 /* Was the condition said, and does it last? */
 static inline bool machine_told(const struct machine *m, enum machine_reason reason)
@@ -117,6 +118,7 @@ bool threshold_manual(const struct machine *m, const struct machine_step *s);
 bool threshold_blocked(const struct machine *m, const struct machine_step *s);
 bool unwatched(const struct machine *m, const struct machine_step *s);
 bool timing_unsafe(const struct machine *m, const struct machine_step *s);
+bool lease_long(const struct machine *m, const struct machine_step *s);
 bool veto_holds(const struct machine *m, const struct machine_step *s);
 bool own_unhealthy(const struct machine *m, const struct machine_step *s);
 bool mirror_incomplete(const struct machine *m, const struct machine_step *s);
@@ -202,6 +204,8 @@ bool standby_due(const struct machine *m, int64_t now_ns);
 bool machine_prepared(const struct machine *m, int64_t now_ns);
 void barrier_answered(struct machine *m, uint64_t id, enum machine_ack ack);
 void block_consider(struct machine *m, const struct machine_step *s);
+/* The block as the own Lease has it, at the start. */
+void block_load(struct machine *m, const struct machine_step *s);
 machine_act_fn act_drain, act_await_ack, act_release, act_let_go, act_barrier, act_decline,
     act_kind_handed, act_kind_forced, act_kind_commanded, act_pause, act_end_pause, act_acknowledge,
     act_accept_peer, act_reclaim, act_call_off;

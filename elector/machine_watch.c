@@ -11,6 +11,7 @@
 #define WITNESS_WAIT_NS (2300 * NS_PER_MS)
 #define WITNESS_OLD_NS  (3 * NS_PER_S)
 #define VETO_ALERT_NS   (600 * NS_PER_S)
+#define LONG_LEASE_MS   300000
 
 /* --- Detection ------------------------------------------------------------------------------- */
 
@@ -30,6 +31,16 @@ bool machine_timing_unsafe(const struct machine *m)
 GUARD(timing_unsafe)
 {
 	return machine_timing_unsafe(m) && !machine_told(m, REASON_TIMING_UNSAFE);
+}
+
+bool machine_lease_long(const struct machine *m)
+{
+	return m->peer.read && m->peer.duration_ms > LONG_LEASE_MS;
+}
+
+GUARD(lease_long)
+{
+	return machine_lease_long(m) && !machine_told(m, REASON_LEASE_LONG);
 }
 
 /* Blind looks do not disarm here: threshold_blind() answers for them. */

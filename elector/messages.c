@@ -19,8 +19,6 @@
 
 #include "ipc/dispatch.h"
 
-#define LONG_LEASE_MS 300000
-
 void elector_pair(
     const struct us_config *config, const char *own_uid, const char *peer_uid, char pair[65])
 {
@@ -96,12 +94,6 @@ enum verdict elector_on_peer_seen(
 		annotations_read_standby(m->standby, &look->standby);
 		look->pair_differs = pair[0] && m->pair.n && !str_equal(m->pair, str_of(pair));
 	}
-	if (look->class == PEER_OK && look->duration_ms > LONG_LEASE_MS &&
-	    !elector->long_lease_told)
-		log_warn("the peer's lease lasts %lld s: so long nobody takes over when it dies",
-		    (long long)look->duration_ms / 1000);
-	if (look->class == PEER_OK)
-		elector->long_lease_told = look->duration_ms > LONG_LEASE_MS;
 	elector_feed(elector, &event);
 	if (!elector->pair[0] && elector->machine.peer.uid[0])
 		elector_pair(
@@ -295,6 +287,7 @@ static void on_credential(void *ctx, const struct msg_credential *m)
 	if (!kube_client_take(elector->client, m) || elector->lease.watch)
 		return; /* a rotation: requests use it from now on */
 	lease_watch(elector);
+	record_watch_role(elector);
 	elector_feed(elector, &event);
 }
 

@@ -27,6 +27,11 @@ static const char *const role_names[] = { [HUB_UNKNOWN] = "",
 	[HUB_REJOINING] = "Rejoining",
 	[HUB_DRAINING] = "Draining" };
 
+const char *record_role_name(enum hub_role role)
+{
+	return role_names[role];
+}
+
 static const char *namespace_of(const struct elector *elector)
 {
 	return config_text_at(elector->config, elector->config->namespace);
@@ -446,18 +451,24 @@ static void loaded_record(void *arg, const struct kube_answer *answer)
 	load_part(elector, answer, ok, "armed record");
 }
 
+void record_parse_role(const json_t *object, enum hub_role *role, uint64_t *term)
+{
+	const char *name = kube_json_text(json_object_get(object, "spec"), "role");
+	int64_t number = kube_json_integer(json_object_get(object, "spec"), "term", 0);
+
+	for (unsigned i = HUB_STANDBY; i < sizeof(role_names) / sizeof(role_names[0]); i++)
+		if (strcmp(name, role_names[i]) == 0)
+			*role = i;
+	if (number > 0 && (uint64_t)number < KUBE_TERM_MAX)
+		*term = (uint64_t)number;
+}
+
 static void take_role(struct elector *elector, const json_t *object)
 {
 	struct machine_event *loaded = &elector->record.loaded;
-	const char *role = kube_json_text(json_object_get(object, "spec"), "role");
-	int64_t term = kube_json_integer(json_object_get(object, "spec"), "term", 0);
 	json_t *history = kube_json_at(object, "status", "history", NULL);
 
-	for (unsigned i = HUB_STANDBY; i < sizeof(role_names) / sizeof(role_names[0]); i++)
-		if (strcmp(role, role_names[i]) == 0)
-			loaded->loaded.role = i;
-	if (term > 0 && (uint64_t)term < KUBE_TERM_MAX)
-		loaded->loaded.role_term = (uint64_t)term;
+	record_parse_role(object, &loaded->loaded.role, &loaded->loaded.role_term);
 	if (!elector->record.history && json_is_array(history) &&
 	    json_array_size(history) <= RECORD_HISTORY)
 		elector->record.history = json_deep_copy(history);
@@ -503,6 +514,8 @@ void record_load(struct elector *elector)
 
 void record_close(struct elector *elector)
 {
+	if (elector->record.role_watch)
+		kube_watch_stop(elector->record.role_watch);
 	json_decref(elector->record.base);
 	json_decref(elector->record.history);
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "elector/machine.h"
 #include "ipc/messages.h"
+#include "kube/watch.h"
 
 #define RECORD_HISTORY 100
 
@@ -22,6 +23,8 @@ struct record_keeper {
 	bool base_stale; /* a conflict: read before the next write */
 	json_t *history; /* array, oldest first */
 	bool history_dirty, history_busy;
+	struct kube_watch *role_watch;
+	bool role_listed; /* the list under way has it */
 	struct log_episode unwritten, role_unwritten, unloaded;
 	/* The load under way. */
 	unsigned waiting;
@@ -35,12 +38,17 @@ void record_load(struct elector *elector);
 void record_write(struct elector *elector);
 /* Writes HubRole/self, making it when it is not there; ends in MACHINE_ROLE_WRITTEN. */
 void record_write_role(struct elector *elector, enum hub_role role, uint64_t term);
+/* Watches HubRole/self from the first credential on: each look is a MACHINE_ROLE_WATCHED (C2). */
+void record_watch_role(struct elector *elector);
 /* Appends to the history and writes it soon; the oldest fall out. */
 void record_history(struct elector *elector, const struct msg_status_history *entry);
 /* Hands the history to the monitor, oldest first. */
 void record_show_history(struct elector *elector);
 void record_close(struct elector *elector);
 
+const char *record_role_name(enum hub_role role);
+/* What a HubRole says; left as they are where it says nothing that can be. Pure. */
+void record_parse_role(const json_t *object, enum hub_role *role, uint64_t *term);
 /* Pure, for tests: the record as JSON annotations say it. */
 void record_parse(
     const json_t *object, const char *pair_expected, int64_t wall_us, struct machine_record *out);

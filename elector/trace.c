@@ -85,6 +85,7 @@ static const struct trace_row rows[REASON_COUNT] = {
 	[REASON_VETO_HOLDS] = { "veto_holds", "WitnessVetoHolding", PROMOTION, true, false },
 	[REASON_FENCE_NOT_ENFORCED] = { "fence_not_enforced", "AdmissionFenceNotEnforced", FENCE,
 	    true, false },
+	[REASON_LEASE_LONG] = { "lease_long", "PeerLeaseLong", PEER, true, false },
 	[REASON_OWN_UNWRITABLE] = { "own_unwritable", "OwnHubUnwritable", RENEWAL, true, false },
 	[REASON_FOREIGN_INSTANCE] = { "foreign_instance", "IdentityInUse", RENEWAL, true, false },
 	[REASON_PEER_CLASH] = { "peer_clash", "PeerClash", PEER, true, false },
@@ -404,6 +405,12 @@ static void text_of_condition(
 		break;
 	case REASON_FENCE_NOT_ENFORCED:
 		PRINT("the API server does not enforce this hub's role");
+		break;
+	case REASON_LEASE_LONG:
+		PRINT("the peer's lease lasts %" PRId64
+		      " s, expected at most 300 s: so long nobody "
+		      "takes over when it dies",
+		    n->duration_ms / 1000);
 		break;
 	case REASON_OWN_UNWRITABLE:
 		PRINT("own API server took no write for %" PRId64 " ms", n->own_write_ms);

@@ -170,6 +170,7 @@ static const struct {
 	TEXT("standby", standby),
 	TEXT("paused-until", paused_until),
 	TEXT("rejoin", rejoin),
+	TEXT("block", block),
 #undef TEXT
 };
 #define TEXT_COUNT (sizeof(texts) / sizeof(texts[0]))

@@ -27,7 +27,7 @@ struct kube_lease {
 	uint32_t duration_ms;         /* 0 = absent or not positive */
 	uint64_t transitions;
 	char timing[64], pair[65], handover[256], handover_ack[512], standby[256], paused_until[40];
-	char rejoin[128];
+	char rejoin[128], block[128];
 };
 
 /* 0, or -1 with the field that cannot be what it is (a term above 2^53, a broken time). */

@@ -61,7 +61,8 @@ void status_take_peer(struct status *status, const struct msg_status_peer *m)
 		.term = m->term,
 		.led_term = m->led_term,
 		.changed_ns = (int64_t)m->changed_ns,
-		.threshold_ms = (uint32_t)m->threshold_ms };
+		.threshold_ms = (uint32_t)m->threshold_ms,
+		.lease_ms = (uint32_t)m->lease_ms };
 }
 
 void status_take_mirror(struct status *status, const struct msg_status_mirror *m)

@@ -35,7 +35,7 @@ struct status_peer {
 	uint32_t class, why, holder, phase;
 	uint64_t term, led_term;
 	int64_t changed_ns; /* 0: never seen */
-	uint32_t threshold_ms;
+	uint32_t threshold_ms, lease_ms;
 };
 
 struct status_mirror {

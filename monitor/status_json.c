@@ -153,6 +153,7 @@ static void put_peer(const struct status *status, int64_t now_ns, struct buf *ou
 	number(out, "ledTerm", peer->led_term);
 	age_of(out, "ageMs", peer->changed_ns, now_ns);
 	number(out, "thresholdMs", peer->threshold_ms);
+	number(out, "leaseMs", peer->lease_ms);
 	buf_puts(out, "}");
 }
 

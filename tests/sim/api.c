@@ -105,6 +105,24 @@ void api_changed(struct world *w, unsigned hub)
 	}
 }
 
+/* HubRole's watch; one that broke is made up for by the level (C2). */
+void api_role_changed(struct world *w, unsigned hub)
+{
+	const struct store *store = &w->apis[hub].store;
+	struct machine_event seen = { .input = MACHINE_ROLE_WATCHED };
+
+	seen.hub_role.role = store->role_exists ? store->role : HUB_UNKNOWN;
+	seen.hub_role.term = store->role_exists ? store->role_term : 0;
+	for (unsigned i = 0; i < NODES; i++) {
+		const struct link *link = &w->links[i][hub];
+		const struct node *n = &w->nodes[i];
+
+		if (n->exists && n->alive && n->slot == hub && !link->cut && !link->mute &&
+		    !link->blind)
+			world_tell(w, &w->nodes[i], &seen, world_latency(w, i, hub));
+	}
+}
+
 struct machine_lease api_lease_of(const struct lease *lease, unsigned slot)
 {
 	if (!lease->exists)
@@ -121,7 +139,8 @@ struct machine_lease api_lease_of(const struct lease *lease, unsigned slot)
 		.handover = lease->handover,
 		.ack_id = lease->ack_id,
 		.ack = lease->ack,
-		.paused_us = lease->paused_us };
+		.paused_us = lease->paused_us,
+		.block = lease->block };
 }
 
 static void to_machine(const struct world *w, const struct request *r, struct machine_lease *out)
@@ -156,6 +175,7 @@ static void write_lease(struct world *w, struct request *r)
 	lease->ack_id = todo->lease.ack_id;
 	lease->ack = todo->lease.ack;
 	lease->paused_us = todo->lease.paused_us;
+	lease->block = todo->lease.block;
 	lease->standby = todo->lease.standby;
 	lease->written = w->now;
 	if (n->life == r->life && todo->lease.claim) {
@@ -299,6 +319,7 @@ static void apply(struct world *w, struct request *r)
 		store->role_exists = true;
 		store->role = r->todo.role.role;
 		store->role_term = r->todo.role.term;
+		api_role_changed(w, r->api);
 		break;
 	case ASK_RECORD: write_record(w, r); break;
 	case ASK_PROBE: probe(w, r); break;

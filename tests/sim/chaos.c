@@ -350,8 +350,8 @@ static void make_setup(struct draw *d, struct setup *s)
 	s->workers = (unsigned)draw(d, WORKERS + 1);
 	s->timing[0] = s->timing[1] = chance(d, 65) ? 0 : 1;
 	if (chance(d, 10)) {
-		s->timing[0] = (uint8_t)draw(d, world_timing_count);
-		s->timing[1] = (uint8_t)draw(d, world_timing_count);
+		s->timing[0] = (uint8_t)draw(d, world_timing_count - 1);
+		s->timing[1] = (uint8_t)draw(d, world_timing_count - 1);
 	}
 	s->active[0] = !chance(d, 5);
 	s->active[1] = !s->active[0] || chance(d, 5);

@@ -223,6 +223,7 @@ static void do_strip(struct world *w, const struct fault *f)
 static void do_unrole(struct world *w, const struct fault *f)
 {
 	w->apis[f->a].store.role_exists = false;
+	api_role_changed(w, f->a);
 }
 
 static void do_save(struct world *w, const struct fault *f)
@@ -239,6 +240,7 @@ static void do_restore(struct world *w, const struct fault *f)
 		api->store.lease.holder = NOBODY;
 	w->assumed.P[f->a] = false;
 	api_changed(w, f->a);
+	api_role_changed(w, f->a);
 }
 
 static void do_skew(struct world *w, const struct fault *f)

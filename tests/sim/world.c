@@ -10,11 +10,10 @@
 #include "elector/trace.h"
 
 const struct timing world_timings[] = {
-	{ "15/10/2+5", S(15), S(10), S(2), S(5) },
-	{ "3/2/0.5+1", S(3), S(2), MS(500), S(1) },
-	{ "15/12/2+5", S(15), S(12), S(2), S(5) },
-	{ "40/30/2+5", S(40), S(30), S(2), S(5) },
+	{ "15/10/2+5", S(15), S(10), S(2), S(5) }, { "3/2/0.5+1", S(3), S(2), MS(500), S(1) },
+	{ "15/12/2+5", S(15), S(12), S(2), S(5) }, { "40/30/2+5", S(40), S(30), S(2), S(5) },
 	{ "60/10/2+5", S(60), S(10), S(2), S(5) },
+	{ "600/10/2+5", S(600), S(10), S(2), S(5) }, /* in stories only: nothing happens for long */
 };
 const unsigned world_timing_count = sizeof(world_timings) / sizeof(world_timings[0]);
 

@@ -51,6 +51,7 @@ struct lease {
 	uint64_t handover, ack_id;
 	enum machine_ack ack;
 	int64_t paused_us;
+	struct machine_block block;
 	struct machine_standby standby;
 	int64_t written; /* true time */
 };
@@ -378,6 +379,7 @@ void api_complete(struct world *w, struct request *r);
 /* As the elector of that slot judges it (elector/lease.c). */
 struct machine_lease api_lease_of(const struct lease *lease, unsigned slot);
 void api_changed(struct world *w, unsigned hub);
+void api_role_changed(struct world *w, unsigned hub);
 struct request *api_request(struct world *w, struct node *n, enum ask ask, unsigned api);
 void api_send(struct world *w, struct request *r, int64_t limit);
 

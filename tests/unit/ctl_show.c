@@ -116,6 +116,16 @@ static void an_active_does_not_miss_its_syncer(void **state)
 	assert_non_null(strstr(text, "fence page    open, term 2, valid for 8.2 s\n"));
 }
 
+/* H17 */
+static void a_lease_that_lasts_too_long_is_a_warning(void **state)
+{
+	(void)state;
+	show("{\"ready\":true,\"peer\":{\"class\":\"ok\",\"leaseMs\":300001}}");
+	assert_non_null(strstr(text, "! the peer's Lease lasts more than 300 s"));
+	show("{\"ready\":true,\"peer\":{\"class\":\"ok\",\"leaseMs\":300000}}");
+	assert_null(strstr(text, "!"));
+}
+
 static void nothing_known_is_said_so(void **state)
 {
 	(void)state;
@@ -158,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_standby_fits_one_screen),
 		TEST(an_active_does_not_miss_its_syncer),
+		TEST(a_lease_that_lasts_too_long_is_a_warning),
 		TEST(nothing_known_is_said_so),
 		TEST(a_document_of_another_shape_is_no_crash),
 		TEST(names_cannot_drive_the_terminal),

@@ -386,6 +386,90 @@ static void test_H14_clash_while_leading_is_told_and_not_fatal(void **state)
 	assert_int_equal(w.first[REASON_PEER_CLASH_SEEN], 1);
 }
 
+/* --- HubRole (C2) ------------------------------------------------------------------------------
+ */
+
+static void role_seen(struct world *w, enum hub_role role, uint64_t term)
+{
+	struct machine_event e = { .input = MACHINE_ROLE_WATCHED };
+
+	e.hub_role.role = role;
+	e.hub_role.term = term;
+	world_step(w, &e);
+}
+
+static void test_C2_a_hub_role_of_another_hand_is_written_again_at_once(void **state)
+{
+	static const struct {
+		enum hub_role role;
+		uint64_t term;
+	} strange[] = { { HUB_UNKNOWN, 0 }, { HUB_STANDBY, 2 }, { HUB_LEADING, 1 } };
+	struct world w;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		leading(&w);
+		run(&w, S(1));
+		w.role = strange[i].role;
+		w.role_term = strange[i].term;
+		role_seen(&w, w.role, w.role_term);
+		run(&w, MS(10));
+		assert_int_equal(w.role, HUB_LEADING);
+		assert_int_equal(w.role_term, 2);
+		assert_true(w.page_open);
+	}
+}
+
+static void test_C2_what_this_hub_wrote_itself_is_not_written_again(void **state)
+{
+	struct world w;
+
+	(void)state;
+	leading(&w);
+	run(&w, S(1));
+	memset(w.order, 0, sizeof(w.order));
+	role_seen(&w, HUB_LEADING, 2);
+	run(&w, MS(500));
+	assert_null(strchr(w.order, 'H'));
+}
+
+/* Two that write against each other must not do so as fast as they can. */
+static void test_C2_against_a_hand_that_does_not_rest_it_is_written_five_times_a_second(
+    void **state)
+{
+	struct world w;
+	unsigned writes = 0;
+
+	(void)state;
+	leading(&w);
+	run(&w, S(1));
+	for (unsigned i = 0; i < 1000; i++) {
+		memset(w.order, 0, sizeof(w.order));
+		role_seen(&w, HUB_UNKNOWN, 0);
+		run(&w, MS(1));
+		writes += strchr(w.order, 'H') != NULL;
+	}
+	assert_in_range(writes, 4, 6);
+}
+
+/* A failed write is not the end of it. */
+static void test_C2_it_is_written_until_it_stands(void **state)
+{
+	struct world w;
+
+	(void)state;
+	leading(&w);
+	run(&w, S(1));
+	w.role = HUB_UNKNOWN;
+	w.role_fails = true;
+	role_seen(&w, HUB_UNKNOWN, 0);
+	run(&w, S(3));
+	assert_int_equal(w.role, HUB_UNKNOWN);
+	w.role_fails = false;
+	run(&w, S(2));
+	assert_int_equal(w.role, HUB_LEADING);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test(test_##name)
@@ -411,6 +495,10 @@ int main(void)
 		TEST(H9_mirror_rests_when_the_claim_goes),
 		TEST(M18_lost_observer_closes_nothing_but_is_told),
 		TEST(H14_clash_while_leading_is_told_and_not_fatal),
+		TEST(C2_a_hub_role_of_another_hand_is_written_again_at_once),
+		TEST(C2_what_this_hub_wrote_itself_is_not_written_again),
+		TEST(C2_against_a_hand_that_does_not_rest_it_is_written_five_times_a_second),
+		TEST(C2_it_is_written_until_it_stands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

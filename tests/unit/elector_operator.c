@@ -247,6 +247,86 @@ static void test_B16_acknowledged_planned_or_first_it_is_not_blocked(void **stat
 	assert_true(machine_armed(&w.m));
 }
 
+static void restart(struct world *w)
+{
+	struct machine_options options = w->m.options;
+
+	options.instance++;
+	machine_init(&w->m, &options);
+	start(w);
+	run(w, S(25)); /* the predecessor's Lease, then the peer that may not answer */
+}
+
+static void test_B16_block_and_acknowledgement_survive_a_restart(void **state)
+{
+	struct world w;
+
+	(void)state;
+	taken_over(&w, false);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	w.record = (struct machine_record){
+		.exists = true, .term = 3, .led_term = 3, .mirror_term = 3, .complete = true
+	};
+	memcpy(w.record.uid, UID_P, sizeof(UID_P));
+	memcpy(w.record.mirror_uid, UID_P, sizeof(UID_P));
+	restart(&w);
+	run(&w, S(60));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.first[REASON_BLOCKED], 1);
+	assert_null(refused(&w, COMMAND_ACKNOWLEDGE));
+	/* A wall clock that went back an hour does not make it longer than it is configured. */
+	w.lease.block.until_us += 3600000000LL;
+	restart(&w);
+	assert_in_range(w.m.block_until_ns, w.now_ns, w.now_ns + S(300));
+	run(&w, S(300));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+	assert_int_equal(w.lease.block.term, 0);
+
+	taken_over(&w, false);
+	assert_true(command(&w, COMMAND_ACKNOWLEDGE));
+	run(&w, MS(10));
+	assert_true(w.lease.block.acknowledged);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	w.record = (struct machine_record){
+		.exists = true, .term = 3, .led_term = 3, .mirror_term = 3, .complete = true
+	};
+	memcpy(w.record.uid, UID_P, sizeof(UID_P));
+	memcpy(w.record.mirror_uid, UID_P, sizeof(UID_P));
+	restart(&w);
+	run(&w, S(30));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+	assert_false(said(&w, REASON_BLOCKED));
+}
+
+static void test_M2_what_held_promotion_back_delays_none_that_is_allowed(void **state)
+{
+	struct world w;
+
+	(void)state;
+	taken_over(&w, false);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	run(&w, S(150)); /* refused again and again, at last each 30 s */
+	assert_true(w.m.back_off_ns == S(30));
+	assert_true(command(&w, COMMAND_ACKNOWLEDGE));
+	run(&w, S(1));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+
+	for (unsigned by_hand = 0; by_hand < 2; by_hand++) {
+		world_make(&w, 1, false);
+		standby_ready(&w);
+		assert_true(command_with(
+		    &w, (struct machine_command){ .verb = COMMAND_PAUSE, .for_ms = 150000 }));
+		peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+		run(&w, MS(149900));
+		assert_int_equal(w.m.state, STATE_STANDBY);
+		assert_true(w.m.back_off_ns == S(30));
+		if (by_hand)
+			assert_true(command(&w, COMMAND_RESUME));
+		run(&w, S(1));
+		assert_int_equal(w.m.state, STATE_ACTIVE);
+	}
+}
+
 static void test_M12_another_cluster_in_the_peers_place_must_be_accepted(void **state)
 {
 	struct world w;
@@ -339,6 +419,8 @@ int main(void)
 		cmocka_unit_test(test_C6_force_leaves_the_hold_with_a_new_term),
 		cmocka_unit_test(test_B16_what_was_taken_unplanned_is_not_taken_back_at_once),
 		cmocka_unit_test(test_B16_acknowledged_planned_or_first_it_is_not_blocked),
+		cmocka_unit_test(test_B16_block_and_acknowledgement_survive_a_restart),
+		cmocka_unit_test(test_M2_what_held_promotion_back_delays_none_that_is_allowed),
 		cmocka_unit_test(test_M12_another_cluster_in_the_peers_place_must_be_accepted),
 		cmocka_unit_test(test_decision_14_a_rogue_term_is_outbid_after_5_minutes),
 		cmocka_unit_test(

@@ -7,6 +7,7 @@
  */
 #include "elector/annotations.h"
 #include "elector_world.h"
+#include "kube/lease.h"
 
 #define YEAR_1    (-62135596800000000LL)
 #define YEAR_9999 253402300799999999LL
@@ -168,6 +169,39 @@ static void test_C13_a_standbys_word_is_whole_or_none(void **state)
 	assert_true(standby.lag_ms == INT64_MAX);
 }
 
+static void test_B16_a_block_is_whole_or_none(void **state)
+{
+	static const char *const none[] = { "", "{}", "5", "[]",
+		"{\"term\":0,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":false}",
+		"{\"term\":-3,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":false}",
+		"{\"term\":9007199254740993,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":"
+		"false}",
+		"{\"term\":\"3\",\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":false}",
+		"{\"term\":3,\"until\":\"tomorrow\",\"acknowledged\":false}",
+		"{\"term\":3,\"acknowledged\":false}",
+		"{\"term\":3,\"until\":\"2026-01-01T00:00:00Z\"}",
+		"{\"term\":3,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":\"true\"}" };
+	struct machine_block block = { 3, 1767225600123456, true }, back;
+	char text[128];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		annotations_read_block(str_of(none[i]), &back);
+		assert_true(back.term == 0 && back.until_us == 0 && !back.acknowledged);
+	}
+	annotations_put_block(text, sizeof(text), &block);
+	assert_string_equal(
+	    text, "{\"term\":3,\"until\":\"2026-01-01T00:00:00.123456Z\",\"acknowledged\":true}");
+	annotations_read_block(str_of(text), &back);
+	assert_true(back.term == 3 && back.until_us == block.until_us && back.acknowledged);
+	block.term = 0;
+	annotations_put_block(text, sizeof(text), &block);
+	assert_string_equal(text, "");
+	block.term = KUBE_TERM_MAX; /* the longest text fits where it goes */
+	annotations_put_block(text, sizeof(text), &block);
+	assert_true(text[0] != '\0');
+}
+
 static void test_C13_what_is_written_is_read_back(void **state)
 {
 	struct machine_standby standby = { true, true, true, 41 }, back;
@@ -218,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_C6_a_record_of_any_year_is_old_at_most),
 		cmocka_unit_test(test_C13_only_texts_of_the_exact_form_say_something),
 		cmocka_unit_test(test_C13_a_standbys_word_is_whole_or_none),
+		cmocka_unit_test(test_B16_a_block_is_whole_or_none),
 		cmocka_unit_test(test_C13_what_is_written_is_read_back),
 	};
 

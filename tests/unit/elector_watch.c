@@ -368,6 +368,28 @@ static void test_H17_unsafe_timing_disarms(void **state)
 	assert_int_equal(w.first[REASON_TIMING_UNSAFE], 1);
 }
 
+static void test_H17_a_lease_above_300_s_is_told_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	standby_ready(&w);
+	w.peer.duration_ms = 300000;
+	run(&w, S(60));
+	assert_false(said(&w, REASON_LEASE_LONG));
+	w.peer.duration_ms = 301000;
+	run(&w, S(60));
+	assert_int_equal(w.first[REASON_LEASE_LONG], 1);
+	assert_true(machine_lease_long(&w.m));
+	w.peer.duration_ms = 15000; /* another time is told again */
+	run(&w, S(10));
+	assert_false(machine_lease_long(&w.m));
+	w.peer.duration_ms = 600000;
+	run(&w, S(10));
+	assert_int_equal(w.first[REASON_LEASE_LONG], 2);
+}
+
 static void test_C4_other_cluster_at_the_peer_disarms(void **state)
 {
 	struct world w;
@@ -532,6 +554,7 @@ int main(void)
 		TEST(C5_record_of_a_complete_mirror_does_not_stand_for_what_came_later),
 		TEST(M1_hub_that_cannot_write_does_not_promote),
 		TEST(H17_unsafe_timing_disarms),
+		TEST(H17_a_lease_above_300_s_is_told_once),
 		TEST(C4_other_cluster_at_the_peer_disarms),
 		TEST(C4_deleted_peer_lease_ages_from_then),
 		TEST(manual_mode_does_not_promote),

@@ -118,7 +118,8 @@ static inline void write_lease(struct world *w, const struct machine_todo *t)
 			.handover = t->lease.handover,
 			.ack_id = t->lease.ack_id,
 			.ack = t->lease.ack,
-			.paused_us = t->lease.paused_us };
+			.paused_us = t->lease.paused_us,
+			.block = t->lease.block };
 		w->said_of_itself = t->lease.standby;
 		*(t->lease.claim ? &w->claims : &w->releases) += 1;
 		note(w, t->lease.claim ? 'C' : 'L');

@@ -122,7 +122,8 @@ static void say_peer(void)
 		.term = 4,
 		.led_term = 4,
 		.changed_ns = NOW_NS - 1500000000,
-		.threshold_ms = 20000 };
+		.threshold_ms = 20000,
+		.lease_ms = 15000 };
 
 	status_take_peer(status, &m);
 }
@@ -169,6 +170,7 @@ static void ages_are_made_when_somebody_looks(void **state)
 	assert_string_equal(text_of(peer, "why"), "timeout");
 	assert_int_equal(number_of(peer, "ageMs"), 1500);
 	assert_int_equal(number_of(peer, "thresholdMs"), 20000);
+	assert_int_equal(number_of(peer, "leaseMs"), 15000);
 	assert_int_equal(status_peer_age_ns(status, NOW_NS), 1500000000);
 	assert_int_equal(status_peer_age_ns(status, 0), 0);
 	say_leadership(FENCE_LEADING);

@@ -28,11 +28,11 @@ block 600s
 > acknowledge A
 > run 30s
 [    210.000] A standby > standby: the peer's takeover with term 3 is acknowledged: automatic promotion is allowed again
-[    231.677] A standby > suspect: peer lease unchanged for 83500 ms, threshold 20000 ms (read): promotion considered
-[    231.681] A suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
-[    231.732] A stopping > acquiring: mirror stopped: claims term 4
-[    231.736] A acquiring > confirming: claim of term 4 written: reads the peer once more
-[    231.740] A confirming > opening: peer after the claim: read: opens
-[    231.752] A opening > active: This hub was promoted to Active with term 4 (peer's was 3).
+[    210.000] A standby > suspect: peer lease unchanged for 61823 ms, threshold 20000 ms (read): promotion considered
+[    210.004] A suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
+[    210.055] A stopping > acquiring: mirror stopped: claims term 4
+[    210.059] A acquiring > confirming: claim of term 4 written: reads the peer once more
+[    210.063] A confirming > opening: peer after the claim: read: opens
+[    210.075] A opening > active: This hub was promoted to Active with term 4 (peer's was 3).
 = A active, term 4, page open
 = not settled: I12 the_other_stands_by: it does not

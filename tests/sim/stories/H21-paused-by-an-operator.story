@@ -15,11 +15,11 @@
 [     30.000] B standby > standby: automatic promotion paused for 120 s
 [     48.110] B standby > standby: would promote (peer silent for 20000 ms), but is paused for another 101 s
 [    150.000] B standby > standby: automatic promotion is not paused any more
-[    177.910] B standby > suspect: peer lease unchanged for 149800 ms, threshold 20000 ms (read): promotion considered
-[    177.914] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
-[    177.965] B stopping > acquiring: mirror stopped: claims term 3
-[    177.969] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[    177.973] B confirming > opening: peer after the claim: read: opens
-[    177.985] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[    150.000] B standby > suspect: peer lease unchanged for 121890 ms, threshold 20000 ms (read): promotion considered
+[    150.004] B suspect > stopping: guards passed, final read: read, workers: 0 fresh, 0 stale, 0 mute, 0 cut off: stops the mirror
+[    150.055] B stopping > acquiring: mirror stopped: claims term 3
+[    150.059] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[    150.063] B confirming > opening: peer after the claim: read: opens
+[    150.075] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
 = B active, term 3, page open
 = not settled: I12 the_other_stands_by: it does not
