@@ -85,10 +85,16 @@ static void do_kill_syncer(struct world *w, const struct fault *f)
 	roles_syncer_end(w, &w->nodes[f->a], false);
 }
 
+/* One pause does not end another, or what waits would be read out of order. */
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* SIGSTOP of everything: the clocks go on. */
 static void do_pause(struct world *w, const struct fault *f)
 {
-	w->nodes[f->a].until = w->now + f->number;
+	w->nodes[f->a].until = later(w->nodes[f->a].until, w->now + f->number);
 }
 
 /* The hypervisor's pause: the clock stands, too. */
@@ -98,7 +104,7 @@ static void do_freeze(struct world *w, const struct fault *f)
 
 	world_reclock(w, n, world_boot_ns(w, n));
 	n->clock_base = w->now + f->number;
-	n->until = w->now + f->number;
+	n->until = later(n->until, w->now + f->number);
 	w->assumed.N = false;
 }
 
@@ -106,14 +112,15 @@ static void do_pause_elector(struct world *w, const struct fault *f)
 {
 	struct node *n = &w->nodes[f->a];
 
-	n->elector_until = w->now + f->number;
+	n->elector_until = later(n->elector_until, w->now + f->number);
 	if (n->alive && f->number > S(10))
 		world_post(w, EVENT_ELECTOR_BEAT, f->a, n->life, w->now + S(10));
 }
 
 static void do_pause_observer(struct world *w, const struct fault *f)
 {
-	w->nodes[f->a].observer.until = w->now + f->number;
+	w->nodes[f->a].observer.until =
+	    later(w->nodes[f->a].observer.until, w->now + f->number);
 }
 
 static void do_syncer(struct world *w, const struct fault *f)

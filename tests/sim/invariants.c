@@ -161,9 +161,11 @@ static void content_is_as_new_as_workers_say(struct world *w, const struct node 
 	const struct machine *m = &n->machine;
 	const struct store *store = &w->apis[n->slot].store;
 
-	bool read_since = m->peer.read && m->peer.seen_ns > m->worker_term_ns;
+	/* What comes after the guards comes too late. */
+	bool counts = m->worker_term_ns < n->guarded_ns &&
+		      !(m->peer.read && m->peer.seen_ns > m->worker_term_ns);
 
-	if (m->kind == KIND_SUSPECT && !read_since && !m->accept_incomplete && w->assumed.P[0] &&
+	if (m->kind == KIND_SUSPECT && counts && !m->accept_incomplete && w->assumed.P[0] &&
 	    w->assumed.P[1] && m->worker_term <= w->claimed[1 - n->slot] &&
 	    m->worker_term > store->data_led)
 		invariants_broken(w, "I7 content_is_as_new_as_workers_say",
@@ -257,6 +259,8 @@ void invariants_after_step(struct world *w, struct node *n, const struct machine
 	higher_claim_closes_the_page(w, n, event);
 	no_claim_stands_in_standby(w, n);
 	taken_term_is_above_all_seen(w, n);
+	if (n->machine.state == STATE_STOPPING && n->last_state != STATE_STOPPING)
+		n->guarded_ns = n->machine.now_ns;
 	n->last_state = n->machine.state;
 	n->last_valid_ns = n->machine.valid_until_ns;
 }

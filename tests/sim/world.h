@@ -148,7 +148,7 @@ struct node {
 	/* What the invariants remember. */
 	uint64_t superseded, opened_term;
 	enum machine_state last_state; /* after the last step, with its validity */
-	int64_t last_valid_ns;
+	int64_t last_valid_ns, guarded_ns; /* guarded: the guards of a promotion passed */
 	struct {
 		uint64_t term;
 		int64_t sent_ns;
