@@ -226,13 +226,6 @@ void machine_init(struct machine *m, const struct machine_options *options)
 
 /* --- The step --------------------------------------------------------------------------------- */
 
-/* Reasons that may come back while nothing changes; the first of an episode is told. */
-static bool is_condition(enum machine_reason reason)
-{
-	return (reason >= REASON_SELF_UNHEALTHY && reason <= REASON_OWN_UNWRITABLE) ||
-	       (reason <= REASON_OWN_UNWRITABLE && (REASONS_OF_ATTEMPT >> reason & 1));
-}
-
 static void take_numbers(
     const struct machine *m, const struct machine_step *s, struct machine_numbers *n)
 {
@@ -273,25 +266,26 @@ static void take_numbers(
 	};
 }
 
-/* A condition is said once while it lasts (G5, M2); a change of state always. */
-static void say(struct machine *m, struct machine_step *s, const struct machine_row *row,
+/* A condition is said once while it lasts (G5, M2); a change of state always. True: it is new. */
+static bool say(struct machine *m, struct machine_step *s, const struct machine_row *row,
     enum machine_state next)
 {
-	bool again = is_condition(row->reason) && m->told >> row->reason & 1;
+	bool condition = machine_is_condition(row->reason);
+	bool again = condition && machine_told(m, row->reason);
 	struct machine_said *said;
 
 	if (row->reason == REASON_NONE || (again && next == m->state))
-		return;
+		return false;
 	if (s->out->said_count == MACHINE_MAX_SAID)
-		return;
+		return false;
 	said = &s->out->said[s->out->said_count++];
 	said->reason = row->reason;
 	said->from = m->state;
 	said->to = next;
 	said->first = !again;
 	take_numbers(m, s, &said->numbers);
-	if (is_condition(row->reason))
-		m->told |= 1ULL << row->reason;
+	m->told[row->reason] = condition;
+	return condition && !again;
 }
 
 /* Takes the first matching row. True when it did something, so that a further time row may fire. */
@@ -300,8 +294,7 @@ static bool take_row(struct machine *m, struct machine_step *s, enum fact fact)
 	for (unsigned i = 0; i < TABLE_ROWS; i++) {
 		const struct machine_row *row = &table[i];
 		enum machine_state next = row->next == STAY ? m->state : row->next;
-		uint64_t told = m->told;
-		bool did;
+		bool new;
 
 		if (!(row->states & BIT(m->state)) || !(row->facts & BIT(fact)) ||
 		    (row->guard && !row->guard(m, s)))
@@ -310,15 +303,15 @@ static bool take_row(struct machine *m, struct machine_step *s, enum fact fact)
 			s->out->rows[s->out->row_count++] = (uint16_t)i;
 		for (unsigned a = 0; a < MACHINE_MAX_ACTS && row->acts[a]; a++)
 			row->acts[a](m, s);
-		say(m, s, row, next); /* with the numbers as the actions left them */
-		did = row->acts[0] || next != m->state || told != m->told;
+		new = say(m, s, row, next); /* with the numbers as the actions left them */
+		new = new || row->acts[0] || next != m->state;
 		if (next != m->state) {
 			m->state = next;
 			m->since_ns = s->now_ns;
 			if (next == STATE_RECOVER || next == STATE_STANDBY)
 				m->lease_at_ns = s->now_ns;
 		}
-		return did;
+		return new;
 	}
 	CHECK(!"the table has a row for each state and fact");
 	return false;

@@ -541,8 +541,8 @@ struct machine {
 	bool probe_known;
 
 	int64_t try_at_ns, back_off_ns;
-	int64_t duel_ns; /* added to the threshold after both hubs claimed at once */
-	uint64_t told;   /* bits of conditions that were said and still last */
+	int64_t duel_ns;         /* added to the threshold after both hubs claimed at once */
+	bool told[REASON_COUNT]; /* conditions that were said and still last */
 	int exit_code;
 };
 

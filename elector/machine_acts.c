@@ -195,6 +195,12 @@ void act_stop_syncer(struct machine *m, struct machine_step *s)
 	todo(s, TODO_SYNCER_STOP)->deadline_ns = drain_ns + NS_PER_S / 2;
 }
 
+void machine_attempt_over(struct machine *m)
+{
+	for (enum machine_reason r = REASON_NONE; r < REASON_COUNT; r++)
+		m->told[r] = m->told[r] && !machine_of_attempt(r);
+}
+
 /* --- Taking over --------------------------------------------------------------------------------
  */
 
@@ -231,7 +237,6 @@ static void claim_begin(struct machine *m, struct machine_step *s)
 	m->rogue_ns = 0;
 	m->handover = 0; /* what was offered is offered no more */
 	m->probe_known = false;
-	m->told &= ~(1ULL << REASON_RECOVERY_HELD);
 	m->lease_at_ns = s->now_ns;
 }
 
@@ -245,7 +250,7 @@ void act_new_term(struct machine *m, struct machine_step *s)
 void act_same_term(struct machine *m, struct machine_step *s)
 {
 	m->kind = KIND_RECOVERER; /* C7 (2) */
-	m->told &= ~REASONS_OF_ATTEMPT;
+	machine_attempt_over(m);
 	claim_begin(m, s);
 }
 
@@ -325,7 +330,7 @@ void act_open(struct machine *m, struct machine_step *s)
 	m->duel_ns = 0;
 	m->try_at_ns = 0;
 	m->veto_since_ns = 0;
-	m->told = 0;
+	memset(m->told, 0, sizeof(m->told));
 	m->accept_incomplete = false;
 	m->paused_us = m->paused_until_ns = 0;
 	m->block = (struct machine_block){ 0 };

@@ -64,7 +64,7 @@ static void sent_applied(struct machine *m, struct machine_step *step, struct ma
 	sent->applied = true;
 	step->sent = sent;
 	m->own_write_ns = sent->sent_ns;
-	m->told &= ~(1ULL << REASON_OWN_UNWRITABLE);
+	machine_over(m, REASON_OWN_UNWRITABLE);
 	if (!sent->claim || sent->epoch != m->epoch || !(BIT(m->state) & STATES_CLAIM))
 		return;
 	if (m->valid_until_ns < sent->sent_ns + m->options.renew_deadline_ns)
@@ -272,12 +272,13 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 	peer->standby = look->standby;
 	m->rogue_reads += m->rogue_reads < 2;
 	block_consider(m, step);
-	m->told &= ~(1ULL << REASON_PEER_BLIND | 1ULL << REASON_PEER_REPLACED |
-		     1ULL << REASON_PEER_CLASH_SEEN);
+	machine_over(m, REASON_PEER_BLIND);
+	machine_over(m, REASON_PEER_REPLACED);
+	machine_over(m, REASON_PEER_CLASH_SEEN);
 	if (!machine_timing_unsafe(m))
-		m->told &= ~(1ULL << REASON_TIMING_UNSAFE);
+		machine_over(m, REASON_TIMING_UNSAFE);
 	if (!machine_lease_long(m))
-		m->told &= ~(1ULL << REASON_LEASE_LONG);
+		machine_over(m, REASON_LEASE_LONG);
 	if (!changed)
 		return FACT_PEER_SAME;
 	peer->changed_ns = look->finished_ns;
@@ -287,7 +288,8 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 	m->try_at_ns = 0;
 	m->veto_since_ns = 0;
 	m->syncer_hold = false;
-	m->told &= ~(REASONS_OF_ATTEMPT | 1ULL << REASON_VETO_HOLDS);
+	machine_attempt_over(m);
+	machine_over(m, REASON_VETO_HOLDS);
 	return FACT_PEER_CHANGED;
 }
 
@@ -311,7 +313,7 @@ static enum fact peer_seen(struct machine *m, struct machine_step *step)
 		watch_restart(m, look->started_ns > m->look_ns ? look->started_ns : m->look_ns);
 	if (look->finished_ns > m->look_ns)
 		m->look_ns = look->finished_ns;
-	m->told &= ~(1ULL << REASON_PEER_UNWATCHED);
+	machine_over(m, REASON_PEER_UNWATCHED);
 	m->last_class = look->class;
 	m->last_why = look->why;
 	m->reads++;
@@ -483,7 +485,7 @@ static enum fact noted(struct machine *m, struct machine_step *step)
 		m->record_retry_ns = e->ok ? 0 : step->now_ns + m->options.retry_ns;
 		if (e->ok) {
 			m->own_write_ns = step->now_ns; /* M1 */
-			m->told &= ~(1ULL << REASON_OWN_UNWRITABLE);
+			machine_over(m, REASON_OWN_UNWRITABLE);
 		}
 		break;
 	case MACHINE_WORKLOAD_SEEN: m->workload_empty = e->workload.empty; break;
@@ -516,7 +518,7 @@ enum fact machine_absorb(struct machine *m, struct machine_step *step)
 		if (m->state == STATE_OPENING)
 			m->probe_at_ns = step->now_ns + 50 * NS_PER_MS;
 		if (m->probe_verdict == (m->role == HUB_LEADING ? PROBE_ACCEPTED : PROBE_FENCED))
-			m->told &= ~(1ULL << REASON_FENCE_NOT_ENFORCED);
+			machine_over(m, REASON_FENCE_NOT_ENFORCED);
 		return FACT_PROBE_SEEN;
 	default: return noted(m, step);
 	}

@@ -134,7 +134,7 @@ static void allow_now(struct machine *m)
 void act_end_pause(struct machine *m, struct machine_step *s)
 {
 	m->paused_us = m->paused_until_ns = 0;
-	m->told &= ~(1ULL << REASON_PAUSED);
+	machine_over(m, REASON_PAUSED);
 	allow_now(m);
 	if (s->event->input == MACHINE_COMMAND)
 		take(m, s);
@@ -143,7 +143,7 @@ void act_end_pause(struct machine *m, struct machine_step *s)
 void act_acknowledge(struct machine *m, struct machine_step *s)
 {
 	m->block.acknowledged = true;
-	m->told &= ~(1ULL << REASON_BLOCKED);
+	machine_over(m, REASON_BLOCKED);
 	allow_now(m);
 	take(m, s);
 }
@@ -155,7 +155,7 @@ void act_accept_peer(struct machine *m, struct machine_step *s)
 	m->peer.replaced = false;
 	m->complete = false;
 	m->record_dirty = true;
-	m->told &= ~(1ULL << REASON_PEER_REPLACED);
+	machine_over(m, REASON_PEER_REPLACED);
 	take(m, s);
 }
 

@@ -68,20 +68,29 @@ static inline int64_t us_to_ns(int64_t us)
 	    const struct machine_step *s __attribute__((unused)))
 
 /* Steps and ends of an attempt to take over: one episode until the peer changes (M2). */
-#define REASONS_OF_ATTEMPT                                                                         \
-	(1ULL << REASON_PEER_SILENT | 1ULL << REASON_OWN_IS_NEWEST |                               \
-	    1ULL << REASON_GUARDS_PASSED | 1ULL << REASON_SYNCER_GONE | 1ULL << REASON_CLAIMED |   \
-	    1ULL << REASON_SELF_UNHEALTHY | 1ULL << REASON_MIRROR_INCOMPLETE |                     \
-	    1ULL << REASON_ISOLATED | 1ULL << REASON_WITNESS_VETO | 1ULL << REASON_LEASE_LIVE |    \
-	    1ULL << REASON_PEER_UNREADABLE | 1ULL << REASON_MIRROR_NOT_STOPPED |                   \
-	    1ULL << REASON_LEASE_ACQUIRE_FAILED | 1ULL << REASON_PAUSED | 1ULL << REASON_MANUAL |  \
-	    1ULL << REASON_BLOCKED)
-_Static_assert(REASON_OWN_UNWRITABLE < 64, "told is a set of bits of those up to it");
+static inline bool machine_of_attempt(enum machine_reason reason)
+{
+	return (reason >= REASON_PEER_SILENT && reason <= REASON_CLAIMED) ||
+	       (reason >= REASON_SELF_UNHEALTHY && reason <= REASON_BLOCKED);
+}
+
+/* Reasons that may come back while nothing changes; the first of an episode is told. */
+static inline bool machine_is_condition(enum machine_reason reason)
+{
+	return machine_of_attempt(reason) ||
+	       (reason >= REASON_PEER_BLIND && reason <= REASON_OWN_UNWRITABLE);
+}
 
 /* Was the condition said, and does it last? */
 static inline bool machine_told(const struct machine *m, enum machine_reason reason)
 {
-	return m->told >> reason & 1;
+	return m->told[reason];
+}
+
+/* The condition is over; the next time is another episode. */
+static inline void machine_over(struct machine *m, enum machine_reason reason)
+{
+	m->told[reason] = false;
 }
 
 /* machine_facts.c */
@@ -211,6 +220,7 @@ machine_act_fn act_drain, act_await_ack, act_release, act_let_go, act_barrier, a
     act_accept_peer, act_reclaim, act_call_off;
 
 /* machine_acts.c */
+void machine_attempt_over(struct machine *m);
 struct machine_todo *machine_todo_new(struct machine_step *s, enum machine_verb verb);
 machine_act_fn act_load, act_look, act_read_peer, act_stop_syncer, act_stop_run, act_lease,
     act_role, act_record, act_probe, act_mirror, act_ask_witness, act_new_term, act_same_term,

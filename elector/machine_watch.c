@@ -186,13 +186,10 @@ GUARD(witness_old)
 
 GUARD(witness_waits)
 {
-	unsigned heard = 0;
-
-	if (!has_witness(m))
-		return false;
-	for (unsigned i = 0; i < m->options.workers; i++)
-		heard += m->witness[i].class != WITNESS_CLASS_NONE;
-	return heard < m->options.workers && s->now_ns - m->witness_asked_ns < WITNESS_WAIT_NS;
+	for (unsigned i = 0; has_witness(m) && i < m->options.workers; i++)
+		if (m->witness[i].class == WITNESS_CLASS_NONE)
+			return s->now_ns - m->witness_asked_ns < WITNESS_WAIT_NS;
+	return false;
 }
 
 GUARD(isolated)

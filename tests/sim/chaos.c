@@ -424,6 +424,10 @@ void chaos_make(struct schedule *schedule, uint64_t seed)
 	int64_t from, length;
 	unsigned count;
 
+	if (seed >= SWEEP) {
+		sweep_make(schedule, seed - SWEEP);
+		return;
+	}
 	memset(schedule, 0, sizeof(*schedule));
 	schedule->setup.seed = seed;
 	make_setup(&d, &schedule->setup);
@@ -532,13 +536,13 @@ static void liveness(struct world *w)
 		    (long long)((w->now - healed) / S(1)));
 }
 
-bool chaos_run(struct world *w, const struct schedule *schedule, FILE *trace, uint64_t *row_hits)
+bool chaos_run(struct world *w, const struct schedule *schedule, FILE *trace, struct hits *hits)
 {
 	static const struct fault heal = { .verb = VERB_HEAL };
 
 	world_make(w, &schedule->setup);
 	w->trace = trace;
-	w->row_hits = row_hits;
+	w->hits = hits;
 	memcpy(w->faults, schedule->faults, sizeof(w->faults));
 	w->fault_count = schedule->fault_count;
 	for (unsigned i = 0; i < w->fault_count; i++)
@@ -568,7 +572,7 @@ static void on_abort(int number)
 }
 
 bool chaos_run_guarded(
-    struct world *w, const struct schedule *schedule, FILE *trace, uint64_t *row_hits)
+    struct world *w, const struct schedule *schedule, FILE *trace, struct hits *hits)
 {
 	struct sigaction action = { .sa_handler = on_abort, .sa_flags = SA_NODEFER };
 
@@ -578,5 +582,5 @@ bool chaos_run_guarded(
 		(void)snprintf(w->detail, sizeof(w->detail), "see above");
 		return false;
 	}
-	return chaos_run(w, schedule, trace, row_hits);
+	return chaos_run(w, schedule, trace, hits);
 }

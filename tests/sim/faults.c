@@ -119,8 +119,7 @@ static void do_pause_elector(struct world *w, const struct fault *f)
 
 static void do_pause_observer(struct world *w, const struct fault *f)
 {
-	w->nodes[f->a].observer.until =
-	    later(w->nodes[f->a].observer.until, w->now + f->number);
+	w->nodes[f->a].observer.until = later(w->nodes[f->a].observer.until, w->now + f->number);
 }
 
 static void do_syncer(struct world *w, const struct fault *f)
@@ -317,7 +316,7 @@ static void command(struct world *w, const struct fault *f, enum machine_command
 	struct machine_event e = { .input = MACHINE_COMMAND };
 	struct node *n = &w->nodes[f->a];
 
-	if (!n->alive || !n->machine.loaded)
+	if (!n->alive)
 		return;
 	e.command.verb = verb;
 	e.command.operation = verb == COMMAND_CALL_OFF ? n->machine.handover : ++w->operations;

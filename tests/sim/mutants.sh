@@ -1,75 +1,99 @@
 #!/bin/bash
 # `make mutants`: does a test notice when the machine is changed in one place? Each change of
-# tests/sim/mutate.awk is compiled alone and linked with the objects of the rest; then the stories,
-# random schedules and, when those saw nothing, the elector's unit tests run. A change that none of
-# them notices survives and is named. Those that change nothing anybody could notice stand with the
-# reason in tests/sim/mutants.equal.
+# tests/sim/mutate.awk is compiled alone and linked with the objects of the rest. Then what is
+# cheapest runs first, and the first that notices ends it: the stories, a few random schedules, the
+# elector's unit tests, more schedules. A change that nothing notices survives and is named. Those
+# that change nothing anybody could notice stand with the reason in tests/sim/mutants.equal.
 #
-#   FILES="machine machine_guards"  of elector/, EVERY=N only each Nth, MUTANT_SEEDS=N schedules each
+#   FILES="machine machine_guards"  of elector/, EVERY=N only each Nth, JOBS=N at a time (all cores),
+#   MUTANT_SEEDS=N schedules each; $BUILD/mutants/caught tells what noticed which
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-build=${BUILD:-build}
-work=$build/mutants
-seeds=${MUTANT_SEEDS:-3000}
-every=${EVERY:-1}
-files=${FILES:-machine machine_guards machine_watch machine_handover terms}
-objects="$build"/obj/elector
+export BUILD=${BUILD:-build} SEEDS=${MUTANT_SEEDS:-3000}
+work=$BUILD/mutants
+files=${FILES:-machine machine_facts machine_guards machine_watch machine_acts machine_handover machine_checks terms}
 equal=tests/sim/mutants.equal
-mkdir -p "$work"
 
-others() { # objects of the machine without FILE
-	local o
-	for o in "$objects"/machine*.o "$objects"/terms.o "$objects"/trace.o; do
-		[ "$o" = "$objects/$1.o" ] || printf '%s\n' "$o"
-	done
+objects_without() { # FILE: the machine's other objects
+	find "$BUILD"/obj/elector \( -name 'machine*.o' -o -name terms.o -o -name trace.o \) ! -name "$1.o"
 }
 
-compile() { # FILE
-	gcc -std=gnu11 -D_GNU_SOURCE -I. -O1 -w -c "$work/mutant.c" -o "$work/mutant.o"
-}
-
-simulator_notices() { # FILE
+# Everything but the mutant in one object, so that a link is short.
+prepare() { # FILE
+	local rest=$work/$1
+	mkdir -p "$rest"
 	# shellcheck disable=SC2046
-	gcc -pie -o "$work/sim" "$build"/obj/tests/sim/*.o "$work/mutant.o" $(others "$1") "$build"/libbase.a || return 0
-	! timeout 60 "$work/sim" --first --out "$work" --seeds "$seeds" tests/sim/stories/*.story >/dev/null 2>&1
+	ld -r -o "$rest/sim.o" "$BUILD"/obj/tests/sim/*.o $(objects_without "$1") "$BUILD"/obj/base/*.o
+	# shellcheck disable=SC2046
+	ld -r -o "$rest/unit.o" $(objects_without "$1") $(find "$BUILD"/obj/elector -name '*.o' \
+		! -name 'machine*' ! -name terms.o ! -name trace.o ! -name main.o) "$BUILD"/obj/build_id.o
 }
 
-units_notice() { # FILE
-	local test name
+simulator_holds() { # FILE DIRECTORY SEEDS STORY...
+	local seeds=$3 directory=$2
+	shift 3
+	timeout 20 "$directory/sim" --first --out "$directory" --seeds "$seeds" "$@" >"$directory/log" 2>&1
+}
+
+units_hold() { # FILE DIRECTORY
+	local test
 	for test in tests/unit/elector_*.c; do
-		name=$(basename "$test" .c)
-		[ -e "$build/obj/tests/unit/$name.o" ] || continue
-		# shellcheck disable=SC2046
-		gcc -pie -o "$work/unit" "$build/obj/tests/unit/$name.o" "$work/mutant.o" $(others "$1") \
-			$(find "$objects" -name '*.o' ! -name 'machine*' ! -name 'terms.o' ! -name 'trace.o' ! -name 'main.o') \
-			"$build"/obj/build_id.o "$build"/lib{kube,ipc,policy,base}.a \
-			-lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap 2>/dev/null || return 0
-		timeout 60 "$work/unit" >/dev/null 2>&1 || return 0
+		test=$(basename "$test" .c)
+		[ -e "$BUILD/obj/tests/unit/$test.o" ] || continue
+		gcc -pie -o "$2/unit" "$BUILD/obj/tests/unit/$test.o" "$2/mutant.o" "$work/$1/unit.o" \
+			"$BUILD"/lib{kube,ipc,policy,base}.a \
+			-lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap &&
+			timeout 20 "$2/unit" >/dev/null 2>&1 || { echo "$test"; return 1; }
 	done
-	return 1
 }
 
-is_equal() { # NAME without the line number
-	[ -e "$equal" ] && grep -qxF -- "$1" <(grep -v '^#' "$equal")
+# One change; prints how it ended, a tab, and its name.
+mutant() { # FILE N
+	local directory=$work/$1/$2 name by
+	mkdir -p "$directory"
+	if [ "$2" = 0 ]; then
+		name='no change' && cp "elector/$1.c" "$directory/mutant.c"
+	else
+		name=$(awk -v pick="$2" -f tests/sim/mutate.awk "elector/$1.c" 2>&1 >"$directory/mutant.c")
+	fi
+	if ! gcc -std=gnu11 -D_GNU_SOURCE -I. -O0 -w -c "$directory/mutant.c" -o "$directory/mutant.o" 2>/dev/null ||
+		! gcc -pie -o "$directory/sim" "$directory/mutant.o" "$work/$1/sim.o" 2>/dev/null; then
+		by='the compiler'
+	elif ! simulator_holds "$1" "$directory" 0 tests/sim/stories/*.story; then
+		by='the stories'
+	elif ! simulator_holds "$1" "$directory" 300; then
+		by='300 schedules'
+	elif ! by=$(units_hold "$1" "$directory"); then
+		:
+	elif ! simulator_holds "$1" "$directory" "$SEEDS"; then
+		by="$SEEDS schedules"
+	elif grep -qxF -- "$(sed 's/^elector\/\([a-z_]*\)\.c:[0-9]*/\1/' <<<"$name")" <(grep -v '^#' "$equal"); then
+		by=equal
+	else
+		by=survived
+	fi
+	printf '%s\t%s\n' "$by" "$name"
+	rm -rf "$directory"
 }
 
-total=0 survived=0 equals=0
+if [ "${1-}" = --one ]; then
+	mutant "$2" "$3" 2>/dev/null
+	exit
+fi
+rm -rf "$work"
+mkdir -p "$work"
 for file in $files; do
+	prepare "$file"
+	# What notices a file as it is notices nothing.
+	if [ "$("$0" --one "$file" 0)" != "$(printf 'survived\tno change')" ]; then
+		echo "mutants: elector/$file.c does not pass unchanged: $("$0" --one "$file" 0)" >&2
+		exit 1
+	fi
 	count=$(awk -f tests/sim/mutate.awk "elector/$file.c")
-	for ((i = 1; i <= count; i += every)); do
-		name=$(awk -v pick="$i" -f tests/sim/mutate.awk "elector/$file.c" 2>&1 >"$work/mutant.c")
-		total=$((total + 1))
-		compile "$file" 2>/dev/null || continue # the compiler noticed
-		{ simulator_notices "$file"; } 2>/dev/null && continue
-		plain=$(sed 's/^elector\/\([a-z_]*\)\.c:[0-9]*/\1/' <<<"$name")
-		if is_equal "$plain"; then
-			equals=$((equals + 1))
-			continue
-		fi
-		{ units_notice "$file"; } 2>/dev/null && continue
-		survived=$((survived + 1))
-		echo "survived: $name"
-	done
-done
-echo "mutants: $total, $survived survived ($equals change nothing that anybody could notice)"
+	seq -f "$file %g" 1 "${EVERY:-1}" "$count"
+done | xargs -P "${JOBS:-$(nproc)}" -L 1 "$0" --one >"$work/caught"
+survived=$(grep -c '^survived' "$work/caught")
+sed -n 's/^survived\t/survived: /p' "$work/caught"
+cut -f 1 "$work/caught" | sort | uniq -c | sort -rn | sed 's/^ *\([0-9]*\) /  \1 noticed by /; s/noticed by survived/survived/; s/noticed by equal/change nothing that anybody could notice/'
+echo "mutants: $(wc -l <"$work/caught"), $survived survived"
 [ "$survived" -eq 0 ]

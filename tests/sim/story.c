@@ -155,11 +155,11 @@ struct telling {
 	bool begun, failed;
 };
 
-static void begin(struct telling *t, const struct setup *setup, uint64_t *row_hits)
+static void begin(struct telling *t, const struct setup *setup, struct hits *hits)
 {
 	world_make(t->w, setup);
 	t->w->trace = t->out;
-	t->w->row_hits = row_hits;
+	t->w->hits = hits;
 	t->begun = true;
 }
 
@@ -188,14 +188,14 @@ static void tell(struct telling *t, const char *text)
 	}
 }
 
-static void take_line(struct telling *t, char *line, struct setup *setup, uint64_t *row_hits)
+static void take_line(struct telling *t, char *line, struct setup *setup, struct hits *hits)
 {
 	t->line++;
 	if (line[0] == '[' || line[0] == '=')
 		return; /* the old transcript */
 	if (line[0] == '>') {
 		if (!t->begun)
-			begin(t, setup, row_hits);
+			begin(t, setup, hits);
 		tell(t, line + 1 + strspn(line + 1, " "));
 		return;
 	}
@@ -278,7 +278,7 @@ static int put_file(const char *path, const char *text)
 	return fclose(out);
 }
 
-int story_run(struct world *w, const char *path, bool rewrite, uint64_t *row_hits)
+int story_run(struct world *w, const char *path, bool rewrite, struct hits *hits)
 {
 	struct setup setup = { .seed = 1,
 		.calm = true,
@@ -293,7 +293,7 @@ int story_run(struct world *w, const char *path, bool rewrite, uint64_t *row_hit
 	if (!copy || !(t.out = open_memstream(&is, &size)))
 		goto out;
 	while ((line = strsep(&rest, "\n")) && (rest || *line))
-		take_line(&t, line, &setup, row_hits);
+		take_line(&t, line, &setup, hits);
 	tell_end(&t);
 	fclose(t.out);
 	if (t.failed || !t.begun) {

@@ -231,8 +231,10 @@ void world_feed(struct world *w, struct node *n, struct machine_event *event)
 	event->random = w->setup.calm ? 700000007ULL * (1 + world_index(w, n)) : world_random(w, 0);
 	machine_step(&n->machine, event, world_boot_ns(w, n), &out);
 	w->steps++;
-	for (unsigned i = 0; i < out.row_count && w->row_hits; i++)
-		w->row_hits[out.rows[i]]++;
+	for (unsigned i = 0; i < out.row_count && w->hits; i++)
+		w->hits->rows[out.rows[i]]++;
+	if (event->input == MACHINE_COMMAND && w->hits)
+		w->hits->words[event->command.verb][was]++;
 	for (unsigned i = 0; i < out.said_count; i++)
 		say(w, n, &out.said[i]);
 	if (n->machine.state != was && w->armed)
@@ -288,6 +290,8 @@ static void elector_start(struct world *w, struct node *n)
 	n->observer.event = 0;
 	if (n->observer.alive)
 		roles_look(w, n, 0, n->observer.failing);
+	if (w->armed)
+		world_trigger(w, world_index(w, n), WHEN_STATE, STATE_INIT);
 }
 
 /* --- Running ---------------------------------------------------------------------------------- */

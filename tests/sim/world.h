@@ -10,6 +10,7 @@
  *   faults.c      what can be done to a world, by name; words.c: as text
  *   invariants.c  what must hold after each step
  *   chaos.c       a schedule from a seed: safety, then liveness
+ *   sweep.c       each word of an operator in each state, by number
  *   shrink.c      the fewest faults that still break it
  *   story.c       schedules as text, with the expected transcript
  *
@@ -147,7 +148,7 @@ struct node {
 
 	/* What the invariants remember. */
 	uint64_t superseded, opened_term;
-	enum machine_state last_state; /* after the last step, with its validity */
+	enum machine_state last_state;     /* after the last step, with its validity */
 	int64_t last_valid_ns, guarded_ns; /* guarded: the guards of a promotion passed */
 	struct {
 		uint64_t term;
@@ -316,6 +317,14 @@ struct assumed {
 	bool P[HUBS], N, L, F, whole; /* whole: nobody meddled with the pair itself */
 };
 
+#define MAX_ROWS 512
+
+/* What the runs so far came across. */
+struct hits {
+	uint64_t rows[MAX_ROWS];                    /* of the machine's table */
+	uint64_t words[COMMAND_COUNT][STATE_COUNT]; /* commands, by the state that they met */
+};
+
 struct world {
 	struct setup setup;
 	uint64_t rng;
@@ -337,7 +346,7 @@ struct world {
 	uint32_t order;
 
 	uint64_t steps, instances, operations;
-	uint64_t *row_hits; /* by row of the machine's table; may be NULL */
+	struct hits *hits;  /* may be NULL */
 	FILE *trace;        /* may be NULL */
 	const char *broken; /* the sentence that does not hold */
 	char detail[200];
@@ -435,7 +444,8 @@ void invariants_broken(struct world *w, const char *sentence, const char *format
 /* Liveness: NULL, or what is not as it should be. */
 const char *invariants_settled(const struct world *w);
 
-/* --- chaos.c, shrink.c, story.c --------------------------------------------------------------- */
+/* --- sweep.c, chaos.c, shrink.c, story.c
+ * --------------------------------------------------------------- */
 
 struct schedule {
 	struct setup setup;
@@ -444,16 +454,20 @@ struct schedule {
 	int64_t chaos_ends;
 };
 
+/* Seeds from here on are the numbered schedules of the sweep. */
+#define SWEEP (1ULL << 62)
+uint64_t sweep_count(void);
+void sweep_make(struct schedule *schedule, uint64_t number);
 void chaos_make(struct schedule *schedule, uint64_t seed);
 void chaos_print(const struct schedule *schedule, FILE *out);
 /* True when nothing was broken. */
-bool chaos_run(struct world *w, const struct schedule *schedule, FILE *trace, uint64_t *row_hits);
+bool chaos_run(struct world *w, const struct schedule *schedule, FILE *trace, struct hits *hits);
 /* Runs a schedule and survives a CHECK. */
 bool chaos_run_guarded(
-    struct world *w, const struct schedule *schedule, FILE *trace, uint64_t *row_hits);
+    struct world *w, const struct schedule *schedule, FILE *trace, struct hits *hits);
 void shrink(struct world *w, struct schedule *schedule);
 int story_write(const struct schedule *schedule, const char *path, const char *sentence);
 /* 0: as expected. `rewrite`: the file gets the transcript that came out. */
-int story_run(struct world *w, const char *path, bool rewrite, uint64_t *row_hits);
+int story_run(struct world *w, const char *path, bool rewrite, struct hits *hits);
 
 #endif

@@ -500,6 +500,30 @@ static void test_C3_asked_before_the_threshold_costs_no_time(void **state)
 	assert_int_equal(w.witness_asks, 1);
 }
 
+static void test_C3_a_second_silence_is_asked_about_before_its_threshold_too(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	w.m.options.workers = 1;
+	w.workers_answer = 1;
+	standby_ready(&w);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	for (int i = 0; i < 3000 && w.witness_asks == 0; i++)
+		run(&w, MS(10));
+	assert_int_equal(w.witness_asks, 1);
+	peer_leads(&w, 2); /* back in the last moment */
+	run(&w, S(10));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+	run(&w, S(17));
+	while (w.now_ns < w.m.watch_ns + S(20) - MS(100))
+		run(&w, MS(10));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.witness_asks, 2);
+}
+
 static void test_C3_renewal_seen_long_ago_is_not_fresh_by_now(void **state)
 {
 	struct world w;
@@ -560,6 +584,7 @@ int main(void)
 		TEST(manual_mode_does_not_promote),
 		TEST(C3_all_classes_of_one_to_three_workers),
 		TEST(C3_asked_before_the_threshold_costs_no_time),
+		TEST(C3_a_second_silence_is_asked_about_before_its_threshold_too),
 		TEST(C3_renewal_seen_long_ago_is_not_fresh_by_now),
 		TEST(C3_standing_veto_is_told),
 	};
