@@ -291,13 +291,13 @@ static void mirror(struct world *w, struct request *r)
 	}
 	invariants_on_mirror(w, &w->nodes[r->node], r);
 	/* Between W2 and the open page the source has nothing that is newer than its led-term. */
-	led = source->data_led && source->lease.led_term > source->data_led ? source->lease.led_term
-									    : source->data_led;
+	led = source->lease.led_term > source->data_led ? source->lease.led_term : source->data_led;
 	if (r->complete) {
 		store->data_led = led;
 		store->data_seq = r->seq;
+		store->data_mixed = source->data_mixed;
 	} else if (store->data_led != led) {
-		store->data_led = 0; /* a mixture */
+		store->data_mixed = true;
 	}
 }
 

@@ -167,7 +167,7 @@ static void content_is_as_new_as_workers_say(struct world *w, const struct node 
 
 	if (m->kind == KIND_SUSPECT && counts && !m->accept_incomplete && w->assumed.P[0] &&
 	    w->assumed.P[1] && m->worker_term <= w->claimed[1 - n->slot] &&
-	    m->worker_term > store->data_led)
+	    (store->data_mixed || m->worker_term > store->data_led))
 		invariants_broken(w, "I7 content_is_as_new_as_workers_say",
 		    "%s has the content of term %llu, a worker follows %llu", name(w, n),
 		    (unsigned long long)store->data_led, (unsigned long long)m->worker_term);
@@ -183,10 +183,10 @@ static void newest_content_leads(struct world *w, struct node *n)
 
 	if (n->opened_term == n->page.term)
 		return;
-	if (w->newest_led && w->assumed.P[0] && w->assumed.P[1] && w->assumed.whole &&
-	    w->assumed.F && store->data_led == 0 && m->peer.led_term > 0)
+	if (store->data_mixed && w->assumed.P[0] && w->assumed.P[1] && w->assumed.whole &&
+	    w->assumed.F)
 		invariants_broken(
-		    w, "I7 newest_content_leads", "%s leads with a mixture or nothing", name(w, n));
+		    w, "I7 newest_content_leads", "%s leads with a mixture", name(w, n));
 	else if (all_assumed(w) && saw && store->data_led < w->newest_led)
 		invariants_broken(w, "I7 newest_content_leads",
 		    "%s has the content of term %llu, the newest is of %llu", name(w, n),
@@ -224,6 +224,7 @@ void invariants_on_write(struct world *w, struct node *n)
 	bool own = store->data_led && store->data_led % 2 == n->slot;
 
 	store->data_seq++;
+	store->data_mixed = false;
 	if (n->machine.kind == KIND_RECOVERER && own)
 		return;
 	store->data_led = n->page.term;
@@ -330,7 +331,8 @@ const char *invariants_settled(const struct world *w)
 		return "I12 leases_agree: they do not";
 	if (led->role != HUB_LEADING || copy->role != HUB_STANDBY)
 		return "I12 hub_roles_agree: they do not";
-	if (!machine_complete(&other->machine) || copy->data_led < led->data_led)
+	if (!machine_complete(&other->machine) || copy->data_mixed ||
+	    copy->data_led < led->data_led)
 		return "I12 the_mirror_is_complete: it is not";
 	return NULL;
 }

@@ -73,8 +73,9 @@ struct store {
 	bool role_exists;
 	enum hub_role role;
 	uint64_t role_term;
-	/* Whose writes the content is: the led-term of the last one; 0: nothing or a mixture. */
+	/* Whose writes the content is: the led-term of the last one; 0: nothing. */
 	uint64_t data_led, data_seq; /* data_seq: writes of controllers so far */
+	bool data_mixed;             /* partly of another one */
 };
 
 struct api {
