@@ -459,7 +459,7 @@ void record_parse_role(const json_t *object, enum hub_role *role, uint64_t *term
 	for (unsigned i = HUB_STANDBY; i < sizeof(role_names) / sizeof(role_names[0]); i++)
 		if (strcmp(name, role_names[i]) == 0)
 			*role = i;
-	if (number > 0 && (uint64_t)number < KUBE_TERM_MAX)
+	if (number > 0 && (uint64_t)number <= KUBE_TERM_MAX)
 		*term = (uint64_t)number;
 }
 

@@ -191,7 +191,7 @@ static int parse_term(const json_t *annotations, const char *key, uint64_t *term
 	if (!*text)
 		return 0;
 	if (!str_to_u64(str_of(text), term) || *term > KUBE_TERM_MAX)
-		return err_set(err, "lease: %s is no term (0 to 2^53)", key); /* C7 */
+		return err_set(err, "lease: %s is no term (0 to 2^53-1)", key); /* C7 */
 	return 0;
 }
 

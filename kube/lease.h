@@ -15,7 +15,7 @@
 
 #define KUBE_LEASE_NAME      "kubeslice-controller-ha"
 #define KUBE_LEASE_PEER_NAME "kubeslice-controller-ha-peer"
-#define KUBE_TERM_MAX        (1ULL << 53)
+#define KUBE_TERM_MAX        ((1ULL << 53) - 1) /* C7: exact in every reader of JSON */
 
 struct kube_lease {
 	char uid[40], resource_version[64];
@@ -30,7 +30,7 @@ struct kube_lease {
 	char rejoin[128], block[128];
 };
 
-/* 0, or -1 with the field that cannot be what it is (a term above 2^53, a broken time). */
+/* 0, or -1 with the field that cannot be what it is (a term above 2^53-1, a broken time). */
 int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *err);
 /* A claim: holder set and phase acquiring, leading or draining. */
 bool kube_lease_claims(const struct kube_lease *lease);

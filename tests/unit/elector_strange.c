@@ -86,6 +86,37 @@ static void test_H17_without_a_duration_the_own_one_counts_and_a_long_one_is_lon
 	assert_int_equal(w.m.state, STATE_STANDBY);
 }
 
+/* A holder that is neither of the two, also by a space, claims as well as anybody: it is waited
+ * for while its Lease changes, and for a threshold after that. An empty one is no claim. */
+static void test_H14_a_holder_of_another_name_is_a_claim_and_an_empty_one_is_none(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	standby_ready(&w);
+	w.peer.holder = HOLDER_OTHER;
+	w.peer.holder_hash = 78;
+	run(&w, S(60));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_true(w.m.peer.claim);
+	w.renews = false;
+	run(&w, S(15));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	run(&w, S(10));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+
+	world_make(&w, 1, false);
+	standby_ready(&w);
+	w.peer.holder = HOLDER_NONE; /* phase still says leading */
+	w.peer.holder_hash = 0;
+	run(&w, S(5));
+	assert_false(w.m.peer.claim);
+	assert_false(w.m.granted); /* H9: nobody leads there, the mirror rests */
+	run(&w, S(10));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+}
+
 static void test_H21_a_pause_of_the_year_9999_ends_after_4_hours(void **state)
 {
 	struct world w;
@@ -248,6 +279,8 @@ int main(void)
 		    test_H17_strange_times_of_the_peer_neither_hold_nor_hasten_a_threshold),
 		cmocka_unit_test(
 		    test_H17_without_a_duration_the_own_one_counts_and_a_long_one_is_long),
+		cmocka_unit_test(
+		    test_H14_a_holder_of_another_name_is_a_claim_and_an_empty_one_is_none),
 		cmocka_unit_test(test_H21_a_pause_of_the_year_9999_ends_after_4_hours),
 		cmocka_unit_test(test_C6_a_record_of_any_year_is_old_at_most),
 		cmocka_unit_test(test_C13_only_texts_of_the_exact_form_say_something),

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -26,7 +27,7 @@ static const char full[] =
     "v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"n\",\"uid\":"
     "\"u-1\",\"resourceVersion\":\"77\",\"labels\":{\"team\":\"x\"},\"annotations\":{\"foreign\":"
     "\"stays\","
-    "\"ha.kubeslice.io/term\":\"9007199254740992\",\"ha.kubeslice.io/led-term\":\"3\","
+    "\"ha.kubeslice.io/term\":\"9007199254740991\",\"ha.kubeslice.io/led-term\":\"3\","
     "\"ha.kubeslice.io/phase\":\"leading\",\"ha.kubeslice.io/instance\":\"00000000000000ff\","
     "\"ha.kubeslice.io/timing\":\"3000/2500/400\",\"ha.kubeslice.io/pair\":\"ab\","
     "\"ha.kubeslice.io/handover\":\"{}\",\"ha.kubeslice.io/rejoin\":\"{}\"}},\"spec\":{"
@@ -80,8 +81,17 @@ static void test_absent_and_broken(void **state)
 	} rows[] = {
 		{ "{}", "metadata" },
 		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/"
+		  "term\":\"9007199254740992\"}}}",
+		    "term" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/"
 		  "term\":\"9007199254740993\"}}}",
 		    "term" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/"
+		  "term\":\"18446744073709551616\"}}}",
+		    "term" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/led-term\":\"0x4\"}}}",
+		    "led-term" },
+		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/term\":\"4.0\"}}}", "term" },
 		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/led-term\":\"-1\"}}}",
 		    "led-term" },
 		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/phase\":\"ruling\"}}}",
@@ -126,6 +136,95 @@ static void test_absent_and_broken(void **state)
 	assert_int_equal(kube_lease_parse(object, &lease, &err), 0);
 	assert_true(lease.duration_ms == UINT32_MAX);
 	json_decref(object);
+}
+
+static int parse_with(const char *where, const char *key, size_t length, struct kube_lease *lease)
+{
+	char value[600], text[800];
+	json_t *object;
+	struct err err = { 0 };
+	int code;
+
+	assert_true(length < sizeof(value));
+	memset(value, '7', length);
+	value[length] = '\0';
+	(void)snprintf(text, sizeof(text), where, key, value);
+	object = json(text);
+	code = kube_lease_parse(object, lease, &err);
+	if (code)
+		assert_non_null(strstr(err.text, key));
+	json_decref(object);
+	return code;
+}
+
+/* Each text as long as it may be is read whole; one byte more is refused by its name. */
+static void test_texts_at_their_limit(void **state)
+{
+	static const char annotation[] =
+	    "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/%s\":\"%s\"}}}",
+			  spec[] = "{\"metadata\":{},\"spec\":{\"%s\":\"%s\"}}";
+	struct kube_lease lease;
+	const struct {
+		const char *where, *key, *text;
+		size_t most;
+	} rows[] = {
+		{ annotation, "timing", lease.timing, 63 },
+		{ annotation, "pair", lease.pair, 64 },
+		{ annotation, "handover", lease.handover, 255 },
+		{ annotation, "handover-ack", lease.handover_ack, 511 },
+		{ annotation, "standby", lease.standby, 255 },
+		{ annotation, "paused-until", lease.paused_until, 39 },
+		{ annotation, "rejoin", lease.rejoin, 127 },
+		{ spec, "holderIdentity", lease.holder, 253 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(parse_with(rows[i].where, rows[i].key, rows[i].most, &lease), 0);
+		assert_int_equal(strlen(rows[i].text), rows[i].most);
+		assert_int_equal(
+		    parse_with(rows[i].where, rows[i].key, rows[i].most + 1, &lease), -1);
+	}
+}
+
+/* What is there is kept as it is: who is named, and when, is judged by others. */
+static void test_strange_but_valid(void **state)
+{
+	static const char *const holders[] = { "", " ", "hub-a ", " hub-a", "hub a", "HUB-A",
+		"hub-a\\n", "\u200bhub-a" };
+	static const char *const times[] = { "1970-01-01T00:00:00.000000Z",
+		"9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00Z" };
+	char text[256];
+	struct kube_lease lease;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++) {
+		json_t *object;
+
+		(void)snprintf(text, sizeof(text),
+		    "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/phase\":\"leading\"}},"
+		    "\"spec\":{\"holderIdentity\":\"%s\"}}",
+		    holders[i]);
+		object = json(text);
+		assert_int_equal(kube_lease_parse(object, &lease, &err), 0);
+		assert_int_equal(kube_lease_claims(&lease), i > 0);
+		assert_string_not_equal(lease.holder, "hub-a");
+		json_decref(object);
+	}
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		json_t *object;
+
+		(void)snprintf(text, sizeof(text),
+		    "{\"metadata\":{},\"spec\":{\"renewTime\":\"%s\",\"leaseDurationSeconds\":null}"
+		    "}",
+		    times[i]);
+		object = json(text);
+		assert_int_equal(kube_lease_parse(object, &lease, &err), 0);
+		assert_int_equal(lease.duration_ms, 0);
+		assert_true(i == 0 ? lease.renew_us == 0 : lease.renew_us != 0);
+		json_decref(object);
+	}
 }
 
 static void test_write_keeps_what_is_foreign(void **state)
@@ -231,6 +330,8 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_absent_and_broken),
+		cmocka_unit_test(test_texts_at_their_limit),
+		cmocka_unit_test(test_strange_but_valid),
 		cmocka_unit_test(test_write_keeps_what_is_foreign),
 		cmocka_unit_test(test_write_new),
 		cmocka_unit_test(test_times),

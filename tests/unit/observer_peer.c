@@ -61,6 +61,10 @@ static void the_holder_is_told_from_this_hubs_view(void **state)
 	assert_int_equal(peer_holder("hub-a", &names), HOLDER_PEER);
 	assert_int_equal(peer_holder("hub-b", &names), HOLDER_SELF);
 	assert_int_equal(peer_holder("hub-a2", &names), HOLDER_OTHER);
+	assert_int_equal(peer_holder("hub-a ", &names), HOLDER_OTHER);
+	assert_int_equal(peer_holder(" ", &names), HOLDER_OTHER);
+	assert_int_equal(peer_holder("HUB-A", &names), HOLDER_OTHER);
+	assert_int_not_equal(peer_holder_hash("hub-a"), peer_holder_hash("hub-a "));
 	assert_int_equal(peer_holder_hash(""), 0);
 	assert_int_not_equal(peer_holder_hash("hub-a"), peer_holder_hash("hub-b"));
 }
