@@ -37,6 +37,15 @@ void answer_set(
 	put_printable(answer->message, sizeof(answer->message), str_of(words));
 }
 
+void answer_too_long(struct kube_answer *answer, size_t most)
+{
+	char words[64];
+
+	(void)snprintf(words, sizeof(words), "the answer is longer than %zu KiB", most / 1024);
+	answer_set(answer, KUBE_BLIND, PEER_WHY_UNPARSABLE, words);
+	answer->too_long = true;
+}
+
 /* The value of a header, NULL when the line is another one. */
 static bool header_value(struct str line, const char *name, struct str *value)
 {
@@ -195,6 +204,20 @@ static void refine_not_found(
 		    "404 that does not come from a Kubernetes API server");
 }
 
+/* The no of a policy or a webhook is not the object's fault, whatever its number (H7): a policy
+ * that has no parameter, or that a server which just started has not read yet, says 422; a webhook
+ * says the number that it likes, and 500 is said where it does not answer, so that nothing was done
+ * (H5, B24). The message names it. */
+static bool is_of_admission(const struct kube_answer *answer)
+{
+	if (answer->class == KUBE_INVALID && strstr(answer->message, "ValidatingAdmissionPolicy"))
+		return true;
+	if (answer->class == KUBE_SERVER_ERROR)
+		return strstr(answer->message, "failed calling webhook") != NULL;
+	return (answer->class == KUBE_INVALID || answer->class == KUBE_REFUSED) &&
+	       strncmp(answer->message, "admission webhook \"", 19) == 0;
+}
+
 void answer_finish(
     struct kube_answer *answer, const struct answer_head *head, const char *path, struct str body)
 {
@@ -209,16 +232,19 @@ void answer_finish(
 			    answer, KUBE_BLIND, PEER_WHY_UNPARSABLE, "the answer is not JSON");
 		return;
 	}
+	if (answer->status >= 300 && answer->status < 400) {
+		/* No API server sends us elsewhere: something stands in its place (C4), and no
+		 * credential of ours goes where that says (F10). */
+		answer_set(
+		    answer, KUBE_BLIND, PEER_WHY_UNPARSABLE, "a redirect, which is not followed");
+		return;
+	}
 	is_status = head->json && read_status(answer, body, &named);
 	if (answer->class == KUBE_NOT_FOUND) {
 		refine_not_found(answer, is_status, named, body);
 	} else if (answer->class == KUBE_CONFLICT && strcmp(answer->reason, "AlreadyExists") == 0) {
 		answer->class = KUBE_EXISTS;
-	} else if (answer->class == KUBE_INVALID &&
-		   strstr(answer->message, "ValidatingAdmissionPolicy")) {
-		/* A policy's no is not the object's fault, whatever its number: one that has no
-		 * parameter, or that a server which just started has not read yet, says 422 (H7).
-		 */
+	} else if (is_of_admission(answer)) {
 		answer->class = KUBE_FORBIDDEN;
 		answer->why = why_of(KUBE_FORBIDDEN);
 	} else if (strstr(answer->message, "request is too large")) { /* etcd's limit: a 500 (M8) */

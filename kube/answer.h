@@ -22,6 +22,8 @@ void answer_finish(
     struct kube_answer *answer, const struct answer_head *head, const char *path, struct str body);
 /* There is none. words: curl's error buffer. */
 void answer_fail(struct kube_answer *answer, CURLcode code, const char *words);
+/* Its body is longer than was asked for. */
+void answer_too_long(struct kube_answer *answer, size_t most);
 /* The dialer gave no connection. */
 void answer_not_dialed(struct kube_answer *answer, enum dial_outcome outcome, struct str address);
 void answer_set(

@@ -55,8 +55,7 @@ void request_result(struct request *request, CURLcode code)
 		answer_finish(&request->answer, &request->head, request->resource,
 		    buf_str(&request->response));
 	else if (code == CURLE_WRITE_ERROR && request->response.failed)
-		answer_set(&request->answer, KUBE_BLIND, PEER_WHY_UNPARSABLE,
-		    "the answer is longer than 32 MiB");
+		answer_too_long(&request->answer, request->response.max);
 	else
 		answer_fail(&request->answer, code, request->error);
 	request_over(request);
@@ -355,7 +354,7 @@ static struct request *request_new(
 	request->fd = -1;
 	request->timer = (struct loop_timer){ .fire = on_request_timer, .arg = request };
 	request->body = buf_make_secret(MAX_BODY_BYTES);
-	request->response = buf_make_secret(MAX_BODY_BYTES);
+	request->response = buf_make_secret(ask->most_bytes ? ask->most_bytes : MAX_BODY_BYTES);
 	buf_append(&request->body, ask->body.p, ask->body.n);
 	buf_puts(&resource, path);
 	if (*query)

@@ -33,17 +33,17 @@ enum kube_class {
 	KUBE_NOT_FOUND,    /* 404, the object */
 	KUBE_NO_RESOURCE,  /* 404, the whole resource: no such kind here (M7, H20) */
 	KUBE_UNAUTHORIZED, /* 401 */
-	KUBE_FORBIDDEN,    /* 403; message tells RBAC from UNDERSTUDY_* policies */
-	KUBE_CONFLICT,     /* 409, resourceVersion or uid precondition */
-	KUBE_EXISTS,       /* 409 AlreadyExists */
-	KUBE_GONE,         /* 410 */
-	KUBE_TOO_LARGE,    /* 413 */
-	KUBE_INVALID,      /* 422 */
-	KUBE_THROTTLED,    /* 429; retry_after_ms */
-	KUBE_REFUSED,      /* any other 4xx, and 3xx */
+	KUBE_FORBIDDEN, /* 403, or a webhook's no; message tells RBAC from UNDERSTUDY_* policies */
+	KUBE_CONFLICT,  /* 409, resourceVersion or uid precondition */
+	KUBE_EXISTS,    /* 409 AlreadyExists */
+	KUBE_GONE,      /* 410 */
+	KUBE_TOO_LARGE, /* 413 */
+	KUBE_INVALID,   /* 422 */
+	KUBE_THROTTLED, /* 429; retry_after_ms */
+	KUBE_REFUSED,   /* any other 4xx */
 	KUBE_SERVER_ERROR, /* 5xx */
 	KUBE_SILENT,       /* refused, reset, time-out, no TLS or HTTP reply, cut body */
-	KUBE_BLIND, /* our own fault: x509, no cached address, not JSON, no credential (C4) */
+	KUBE_BLIND, /* our own fault: x509, no cached address, not JSON, 3xx, no credential (C4) */
 };
 
 struct kube_ask {
@@ -53,6 +53,7 @@ struct kube_ask {
 	const char *query;    /* without '?', NULL or "" for none; already escaped */
 	struct str body;      /* copied */
 	uint32_t deadline_ms; /* from now to the last byte; never 0 */
+	size_t most_bytes;    /* of the answer's body, 0: 32 MiB */
 	bool fresh;           /* a new TCP and TLS connection for this one (M18, C4) */
 };
 
@@ -60,7 +61,8 @@ struct kube_answer {
 	enum kube_class class;
 	int status;        /* HTTP status, 0 when there was none */
 	enum peer_why why; /* the cause of SILENT, BLIND and errors, for PEER_SEEN (C4) */
-	bool sent; /* false: no byte of the request left, so it cannot have been applied (H1) */
+	bool sent;     /* false: no byte of the request left, so it cannot have been applied (H1) */
+	bool too_long; /* BLIND because the body is longer than was asked for */
 	char reason[64];        /* Status.reason, printable */
 	char message[512];      /* Status.message or the transport's words, printable */
 	char cause_field[128];  /* Status.details.causes: the field of all, "" when they differ */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_BYTES ((size_t)32 * 1024 * 1024)
-#define MAX_DEPTH 128
+#define MAX_DEPTH 1024 /* jansson recurses, up to 2048 */
 
 /* Marked strings begin with a NUL, which no name or value of Kubernetes does; one that does is
  * marked as itself. */

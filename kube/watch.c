@@ -16,7 +16,9 @@
 #include "kube/lines.h"
 #include "kube/url.h"
 
-#define DEFAULT_PAGE     500
+#define DEFAULT_PAGE 500
+/* Of one page: an answer and its values are in memory at once. */
+#define PAGE_BYTES       ((size_t)8 * 1024 * 1024)
 #define EVENT_BYTES      ((size_t)8 * 1024 * 1024)
 #define BACKOFF_LEAST_MS 500
 #define BACKOFF_MOST_MS  30000
@@ -151,6 +153,11 @@ static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 	watch->failures++;
 	if (answer->class == KUBE_GONE && state == WATCH_LISTING && watch->token)
 		watch->unpaged = true;
+	if (answer->too_long && state == WATCH_LISTING) {
+		/* The server counts items, whatever their size: fewer of them. */
+		watch->unpaged = false;
+		watch->page = watch->page > 4 ? watch->page / 4 : 1;
+	}
 	forget_list(watch);
 	if (!keeps_version(watch, answer))
 		watch->version[0] = '\0';
@@ -221,13 +228,18 @@ static const char *take_page(struct kube_watch *watch, const json_t *list)
 {
 	const json_t *items = json_object_get(list, "items"), *item;
 	const char *version = version_of(list), *kind = kube_json_text(list, "kind");
-	const char *token = kube_json_text(json_object_get(list, "metadata"), "continue");
+	const json_t *metadata = json_object_get(list, "metadata");
+	const char *token = kube_json_text(metadata, "continue");
 	uint64_t attempt = watch->attempt;
 	size_t i;
 
 	if (strlen(kind) < 4 || strcmp(kind + strlen(kind) - 4, "List") != 0 || !version ||
 	    !(json_is_array(items) || json_is_null(items)))
 		return "the answer is no list";
+	/* Where nothing is selected the server says how many are still to come: whoever lost the
+	 * token on the way must not make them absent. */
+	if (!*token && kube_json_integer(metadata, "remainingItemCount", 0) > 0)
+		return "the list ends before its last page";
 	json_array_foreach(items, i,
 	    item) if (!is_named(item) ||
 		      !version_of(item)) return "the list holds something that is no object";
@@ -442,8 +454,10 @@ static void start_list(struct kube_watch *watch, struct buf *query)
 		.deadline_ms = watch->deadline_ms };
 
 	watch->state = WATCH_LISTING;
-	if (!watch->unpaged)
+	if (!watch->unpaged) {
 		put_number(query, "limit", watch->page);
+		ask.most_bytes = PAGE_BYTES;
+	}
 	if (watch->token)
 		kube_url_query(query, "continue", watch->token);
 	ask.query = query->data;

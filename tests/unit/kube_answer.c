@@ -62,7 +62,25 @@ static const struct {
 	    KUBE_FORBIDDEN, PEER_WHY_FORBIDDEN },
 	{ 429, false, "slow down", KUBE_THROTTLED, PEER_WHY_THROTTLED },
 	{ 400, true, "{\"kind\":\"Status\"}", KUBE_REFUSED, PEER_WHY_NONE },
-	{ 302, false, "", KUBE_REFUSED, PEER_WHY_NONE },
+	{ 302, false, "", KUBE_BLIND, PEER_WHY_UNPARSABLE },
+	{ 307, true, "{\"kind\":\"Status\"}", KUBE_BLIND, PEER_WHY_UNPARSABLE },
+	/* B24: a webhook that cannot be asked, and one that says no with a number of its own. */
+	{ 500, true,
+	    "{\"kind\":\"Status\",\"reason\":\"InternalError\",\"message\":\"Internal error "
+	    "occurred: failed calling webhook \\\"v.example.com\\\": failed to call webhook: Post "
+	    "x: connection refused\"}",
+	    KUBE_FORBIDDEN, PEER_WHY_FORBIDDEN },
+	{ 400, true,
+	    "{\"kind\":\"Status\",\"message\":\"admission webhook \\\"v.example.com\\\" denied "
+	    "the request: no\"}",
+	    KUBE_FORBIDDEN, PEER_WHY_FORBIDDEN },
+	{ 422, true,
+	    "{\"kind\":\"Status\",\"message\":\"admission webhook \\\"v.example.com\\\" denied "
+	    "the request: no\"}",
+	    KUBE_FORBIDDEN, PEER_WHY_FORBIDDEN },
+	{ 422, true,
+	    "{\"kind\":\"Status\",\"message\":\"x is invalid: spec: an admission webhook\"}",
+	    KUBE_INVALID, PEER_WHY_NONE },
 	{ 500, false, "", KUBE_SERVER_ERROR, PEER_WHY_SERVER_ERROR },
 	{ 504, true, "not json", KUBE_SERVER_ERROR, PEER_WHY_SERVER_ERROR },
 };

@@ -78,7 +78,7 @@ static void test_hostile_answers(void **state)
 		{ "/api/big", KUBE_BLIND, PEER_WHY_UNPARSABLE },
 		{ "/api/html", KUBE_BLIND, PEER_WHY_UNPARSABLE },
 		{ "/api/429", KUBE_THROTTLED, PEER_WHY_THROTTLED },
-		{ "/api/moved", KUBE_REFUSED, PEER_WHY_NONE },
+		{ "/api/moved", KUBE_BLIND, PEER_WHY_UNPARSABLE },
 		{ "/api/drop", KUBE_SILENT, PEER_WHY_RESET },
 		{ "/api/v1 HTTP/1.1", KUBE_BLIND, PEER_WHY_UNPARSABLE },
 		{ "/api/v1\r\nx: y", KUBE_BLIND, PEER_WHY_UNPARSABLE },

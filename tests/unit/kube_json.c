@@ -41,7 +41,7 @@ static void test_error_quotes_nothing(void **state)
 static void test_bounds(void **state)
 {
 	size_t n = (size_t)33 * 1024 * 1024;
-	char *text = malloc(n), deep[260];
+	char *text = malloc(n), deep[2060];
 	struct err err;
 	json_t *value;
 
@@ -51,14 +51,14 @@ static void test_bounds(void **state)
 	text[0] = '1';
 	assert_null(kube_json_parse((struct str){ text, n }, &err));
 	free(text);
-	memset(deep, '[', 128);
-	memset(deep + 128, ']', 128);
-	value = kube_json_parse((struct str){ deep, 256 }, &err);
+	memset(deep, '[', 1024);
+	memset(deep + 1024, ']', 1024);
+	value = kube_json_parse((struct str){ deep, 2048 }, &err);
 	assert_non_null(value);
 	json_decref(value);
-	memset(deep, '[', 129);
-	memset(deep + 129, ']', 129);
-	assert_null(kube_json_parse((struct str){ deep, 258 }, &err));
+	memset(deep, '[', 1025);
+	memset(deep + 1025, ']', 1025);
+	assert_null(kube_json_parse((struct str){ deep, 2050 }, &err));
 	/* Brackets in strings are text. */
 	memset(deep, '[', 200);
 	deep[1] = deep[198] = '"';
