@@ -298,7 +298,7 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 		item->proved_ns = now_ns;
 		if (item->kind == KIND_NAMESPACE && engine->rejoin)
 			engine_spread(engine, item, now_ns);
-	} else if (!facts->chosen) {
+	} else if (kind_row(item->kind)->labelled && !facts->chosen) {
 		store_set_source(&engine->store, item, SOURCE_LEFT);
 		engine->note(engine->note_arg, ENGINE_LEFT_SCOPE, item);
 		engine_spread(engine, item, now_ns);

@@ -293,7 +293,10 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 	const struct item *home = item->space->self;
 	bool home_is_gone = home && home->source == SOURCE_ABSENT;
 	bool foreign = item->copy == COPY_FOREIGN && is_adoptable(engine, item);
-	bool looked = item->proofs > 0 || !kind_row(item->kind)->labelled || home_is_gone;
+	/* What a list does not show is looked at by name: it may have left the scope, or the list
+	 * may be wrong. */
+	bool looked =
+	    item->proofs > 0 || home_is_gone || (item->observed && !kind_row(item->kind)->labelled);
 
 	if (item->copy != COPY_PRESENT && !foreign)
 		return idle; /* nothing of ours to delete (L66, L73) */

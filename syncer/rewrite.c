@@ -234,6 +234,11 @@ int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
 	    !str_to_u64(str_of(kube_json_text(metadata, "resourceVersion")), &out->version))
 		return err_set(
 		    err, "%s without a usable name, uid or resourceVersion", kind_row(kind)->kind);
+	/* Items of a list of a core kind do not say what they are. */
+	if (*kube_json_text(object, "kind") &&
+	    strcmp(kube_json_text(object, "kind"), kind_row(kind)->kind) != 0)
+		return err_set(err, "%s is of kind %.63s where %s is served", out->name,
+		    kube_json_text(object, "kind"), kind_row(kind)->kind);
 	if ((kind_row(kind)->place == KIND_NOWHERE) != (*out->namespace == '\0'))
 		return err_set(
 		    err, "%s %s is in no place for its kind", kind_row(kind)->kind, out->name);

@@ -63,7 +63,7 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	item->shell = facts->shell;
 	item->source_pass = pass;
 	item->proofs = 0;
-	item->braked = false;
+	item->braked = item->observed = false;
 	link_owner(engine, item, facts);
 	store_set_source(&engine->store, item, SOURCE_PRESENT);
 	if (changed) {
@@ -91,6 +91,7 @@ void engine_source_gone(struct engine *engine, enum kind kind, const char *names
 	if (item->source == SOURCE_ABSENT)
 		return;
 	store_set_source(&engine->store, item, SOURCE_ABSENT);
+	item->observed = true;
 	item->proofs = 0;
 	item->retry_ns = 0;
 	item->attempts = 0;
@@ -163,6 +164,7 @@ static void mark_missing(
 		return;
 	store_set_source(&engine->store, item, SOURCE_ABSENT);
 	store_release(&engine->store, item);
+	item->observed = false;
 	item->proofs = 0;
 	engine_spread(engine, item, now_ns);
 	engine_settle(engine, item, now_ns);

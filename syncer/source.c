@@ -12,6 +12,9 @@
 
 #define VERIFY_RETRY_NS (1 * BASE_NS_PER_S)
 #define VERIFY_WRONG_NS (30 * BASE_NS_PER_S)
+/* The source is asked again and again: watches that are silent may hang on a dead connection, which
+ * only a request finds out, and another cluster may have taken the address (G6). */
+#define VERIFY_AGAIN_NS (10 * BASE_NS_PER_S)
 
 /* Everything in the controller's namespace stays out but Projects (decision 3). */
 static bool is_excluded(
@@ -49,6 +52,7 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	struct syncer *syncer = feed->syncer;
 	int64_t now_ns = base_clock_boot_ns();
 	struct rewrite_facts facts;
+	bool live = event != KUBE_WATCH_LISTED, late;
 	struct item *item;
 	struct err err;
 	char why[320];
@@ -69,10 +73,14 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	}
 	if (!rules_allow(syncer->config, feed->kind, object, why, sizeof(why)))
 		facts.refusal = why;
-	item = engine_source_seen(
-	    &syncer->engine, feed->kind, &facts, event != KUBE_WATCH_LISTED, feed->pass, now_ns);
-	if (item)
+	item = engine_source_seen(&syncer->engine, feed->kind, &facts, live, feed->pass, now_ns);
+	/* An event that is older than one before it may tell of something that is long gone: its
+	 * text is not written, the object is read. */
+	late = live && facts.version < feed->newest;
+	if (item && !late)
 		(void)source_hold(syncer, item, object, &facts, false);
+	if (live && !late)
+		feed->newest = facts.version;
 }
 
 void source_listed(struct feed *feed, uint64_t version)
@@ -125,6 +133,9 @@ static void verified(struct syncer *syncer)
 	syncer_advance_soon(syncer);
 	if (more)
 		source_verify(syncer);
+	else
+		loop_timer_set(
+		    syncer->loop, &syncer->verify, base_clock_boot_ns() + VERIFY_AGAIN_NS);
 	writes_pump(syncer);
 }
 

@@ -79,6 +79,7 @@ struct item {
 	bool recreate : 1;       /* a field that cannot be changed: deleted, then made anew (H7) */
 	bool doomed : 1;         /* counted in engine.doomed */
 	bool owner_controls : 1, has_dependents : 1;
+	bool observed : 1; /* a watch saw the source's object go */
 	bool braked : 1;   /* the brake holds its deletion */
 	bool refused : 1;  /* the server will not take it as it is */
 	bool reported : 1; /* an event was asked for since it last was in order */

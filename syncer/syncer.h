@@ -38,6 +38,7 @@ struct feed {
 	struct loop_timer timer; /* the next try after a missing kind or right */
 	uint32_t pass;           /* number of its present list */
 	uint64_t version;        /* of its last list (H10) */
+	uint64_t newest;         /* of its watches' events */
 	int64_t started_ns;
 	enum sweep sweep;
 	bool synced;     /* one whole list since its start, or since the grant */

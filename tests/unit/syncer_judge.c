@@ -74,8 +74,8 @@ static void extras_go_in_reverse_order(void **state)
 	begin_rejoin();
 	run();
 	assert_string_equal(w.trace,
-	    "update " NS
-	    "; archive red; strip red; archive red; strip red; delete red; delete red; ");
+	    "update " NS "; prove red; archive red; strip red; prove red; archive red; strip red; "
+	    "delete red; delete red; ");
 	assert_null(slice->local);
 	assert_null(rotation->local);
 	assert_int_equal(pending(), 0);

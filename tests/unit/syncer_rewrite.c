@@ -250,7 +250,10 @@ static void hostile_objects_are_refused(void **state)
 		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\\\",\\\"x\","
 		"\"resourceVersion\":\"1\"}}",
 		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\","
-		"\"resourceVersion\":\"x\"}}" };
+		"\"resourceVersion\":\"x\"}}",
+		/* The kind was renamed under us. */
+		"{\"kind\":\"SliceSetting\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\","
+		"\"uid\":\"u\",\"resourceVersion\":\"1\"}}" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -109,6 +109,33 @@ static void few_absences_and_many_observed_deletions_pass(void **state)
 	assert_int_equal(w.deletes, 20);
 }
 
+/* A list that is short of an object, as a cache in front of a server makes it: a look by name finds
+ * the object, so its copy stays (C14, B19). */
+static void absence_that_a_list_only_claims_is_none(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	slice->source = false;
+	list_source(3);
+	slice->source = true;
+	run_for(120 * BASE_NS_PER_S);
+	assert_int_equal(w.proves, 1);
+	assert_int_equal(w.deletes, 0);
+	assert_int_equal(
+	    w.notes[ENGINE_LEFT_SCOPE], 0); /* what bears no label cannot leave by it */
+	change(slice, 5, 0);
+	run();
+	assert_int_equal(w.updates, 1);
+	vanish(slice); /* a watch's word needs no second look */
+	run();
+	assert_int_equal(w.proves, 1);
+	assert_int_equal(w.deletes, 1);
+}
+
 static void source_that_went_back_freezes_the_mirror(void **state)
 {
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
@@ -224,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORY(namespace_that_is_not_mirrored_stays_out),
 		STORY(label_removed_is_not_a_deletion),
+		STORY(absence_that_a_list_only_claims_is_none),
 		STORY(namespace_goes_after_two_looks),
 		STORY(emptied_source_deletes_nothing),
 		STORY(few_absences_and_many_observed_deletions_pass),
