@@ -49,7 +49,7 @@ BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
 .PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench trace docs clean \
-        sim stories mutants
+        sim stories mutants soak-mirror
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
 help:
@@ -59,6 +59,7 @@ help:
 	@echo 'make check-fast  the tests that need no API server'
 	@echo 'make sim         SEEDS=N random schedules of whole pairs (SEED=k: that one), and the stories'
 	@echo 'make mutants     single changes to the machine: does a test notice each? (EVERY=N: a sample)'
+	@echo 'make soak-mirror FAULTS=N broken requests on a live pair, by SEED; then both hubs are equal'
 	@echo 'make lint asan   static checks; unit tests under ASan and UBSan'
 	@echo 'make hubs        hub-a, hub-b and worker-1 for exploring; make hubs-down ends them'
 	@echo 'make bench trace one line per figure; rule, code, test'
@@ -168,6 +169,12 @@ mutants: $(SIM) $(TESTS)
 
 demo: all
 	@tests/demo/demo.sh
+
+# FAULTS=1000 SEED=1: so many requests of the mirror are broken while its source changes.
+FAULTS ?= 1000
+soak-mirror: all
+	@tools/kubebed.sh >/dev/null && tools/bed.sh >/dev/null
+	@$(BUILD)/bed mirror --dir $(BUILD)/soak.run --soak $(FAULTS) --seed $(or $(SEED),1)
 
 hubs:
 	@tools/hubs.sh up

@@ -10,16 +10,19 @@ import (
 	"understudy.test/bed/mirror"
 )
 
-// checkMirror brings up a pair and holds the mirror against its rules, one line a check.
+// checkMirror brings up a pair and holds the mirror against its rules, one line a check. One of the
+// two API servers has no WatchList: what is read from it comes as paged lists.
 func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	dir := dirFlag(flags)
+	soak := flags.Int("soak", 0, "only break that `many` requests while the source changes, then compare")
+	seed := flags.Uint64("seed", 1, "of the faults")
 	flags.Parse(args)
-	bed, err := standardBed(ctx, *dir, false)
+	bed, err := bedWith(ctx, *dir, false, map[string][]string{"hub-a": {"--feature-gates=WatchList=false"}})
 	if err != nil {
 		return err
 	}
 	err = mirror.Run(ctx, mirror.Options{Root: root(),
-		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout})
+		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Soak: *soak, Seed: *seed})
 	if downErr := cluster.Down(*dir, err != nil); err == nil {
 		err = downErr
 	}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -18,22 +16,10 @@ func proxy(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	ca, err := os.ReadFile(c.CAFile())
-	if err != nil {
-		return err
-	}
-	certificate, err := tls.LoadX509KeyPair(c.Path("pki", "server.crt"), c.Path("pki", "server.key"))
-	if err != nil {
-		return err
-	}
-	p, err := fault.New(c.URL(), ca, certificate)
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(c.ProxySocket()), 0o700); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", c.Address, c.Port.Proxy))
+	p, l, err := fault.Before(c)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,11 @@ func root() string { return filepath.Dir(filepath.Dir(beside("bed"))) }
 // standardBed brings up two hubs and a worker in a folder, in place of what was there. It ends with
 // this process, unless it is to be kept.
 func standardBed(ctx context.Context, dir string, keep bool) (*cluster.Bed, error) {
+	return bedWith(ctx, dir, keep, nil)
+}
+
+// bedWith is standardBed with more flags for the API servers of single clusters.
+func bedWith(ctx context.Context, dir string, keep bool, flagsOf map[string][]string) (*cluster.Bed, error) {
 	owner := os.Getpid()
 	if keep {
 		owner = 0
@@ -22,5 +27,5 @@ func standardBed(ctx context.Context, dir string, keep bool) (*cluster.Bed, erro
 		return nil, err
 	}
 	return cluster.Up(ctx, cluster.Options{Dir: dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
-		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}})
+		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}, FlagsOf: flagsOf})
 }

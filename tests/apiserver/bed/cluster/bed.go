@@ -37,6 +37,7 @@ type Options struct {
 	Isolated                  []string // those in a network namespace of their own
 	Owner                     int      // the bed ends when this process does; 0: it stays
 	EtcdFlags, APIServerFlags []string
+	FlagsOf                   map[string][]string // more for the API server of one cluster
 }
 
 var clusterName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`)
@@ -118,7 +119,7 @@ func plan(dir string, o Options) (b *Bed, release func(), err error) {
 		return nil, nil, err
 	}
 	for i, name := range o.Names {
-		c := &Cluster{Name: name, Address: "127.0.0.1", bed: b}
+		c := &Cluster{Name: name, Address: "127.0.0.1", APIServerFlags: o.FlagsOf[name], bed: b}
 		if b.Network != nil {
 			c.Address = b.Network.Gateway
 			if slices.Contains(o.Isolated, name) {

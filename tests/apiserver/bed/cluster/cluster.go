@@ -43,8 +43,10 @@ type Cluster struct {
 	Address string // where its servers listen
 	Link    *Link  // its network namespace, nil for the machine's own
 	Port    struct{ Etcd, EtcdPeer, API, Proxy int }
-	bed     *Bed
-	oneWay  bool // CutTo has made room for its rules
+	// APIServerFlags are its API server's beyond those of the bed.
+	APIServerFlags []string
+	bed            *Bed
+	oneWay         bool // CutTo has made room for its rules
 }
 
 // Path is a file in the cluster's folder.

@@ -61,7 +61,7 @@ func (c *Cluster) apiserver() []string {
 		"--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none",
 		"--profiling=false",
 	}
-	return append(argv, c.bed.APIServerFlags...)
+	return append(append(argv, c.bed.APIServerFlags...), c.APIServerFlags...)
 }
 
 func (c *Cluster) controllers() []string {

@@ -59,7 +59,8 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 		return p, err
 	}
 	for _, h := range p.Hubs {
-		if p.Proxied = name != "switchover"; p.Proxied {
+		if name != "switchover" {
+			p.Proxied = []string{"understudy-peer-observer"}
 			if err := h.Cluster.Start(cluster.Proxy); err != nil {
 				return p, err
 			}

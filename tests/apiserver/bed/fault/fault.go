@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +25,24 @@ const (
 	Cut    Kind = "cut"    // the answer's body ends in an abort after Bytes
 	Delay  Kind = "delay"  // passed on after Wait
 	Edit   Kind = "edit"   // one field of the answer's JSON is another one
+
+	Stall    Kind = "stall"    // the answer's body comes to a halt after Bytes, and nothing ends
+	Sever    Kind = "sever"    // the connection is reset, with everything else that runs on it
+	Redirect Kind = "redirect" // answered here with Code and a Location that is another place
+	Gzip     Kind = "gzip"     // the answer is compressed, though nobody asked for that
+	Drip     Kind = "drip"     // the answer's body comes byte by byte, one in each Wait
+
+	// What a confused server, or a cache in front of one, makes of watches and lists.
+	Repeat    Kind = "repeat"    // each event of a watch comes twice
+	Reorder   Kind = "reorder"   // events of a watch change places with their neighbours
+	Stale     Kind = "stale"     // old events of a watch come again behind newer ones
+	FirstPage Kind = "firstpage" // the list ends with its first page: its continue token is missing
 )
+
+// kinds say which of them are followed by a figure.
+var kinds = map[Kind]bool{None: false, Hang: false, Drop: false, Reset: false, Status: true, HTML: true, Cut: true,
+	Delay: true, Edit: true, Stall: true, Sever: false, Redirect: true, Gzip: false, Drip: true, Repeat: false, Reorder: false,
+	Stale: false, FirstPage: false}
 
 // Fault is a kind with its figures and the requests that it concerns.
 type Fault struct {
@@ -42,9 +58,9 @@ type Fault struct {
 	Times      int      // how many requests before it ends; 0 is without end
 }
 
-const usage = "none | hang | drop | reset | status CODE [retry-after=SECONDS] | html CODE | cut BYTES | delay DURATION | " +
-	"edit /POINTER=JSON, " +
-	"each with [method=VERB] [path=PART] [times=N]"
+const usage = "none | hang | drop | reset | sever | status CODE [retry-after=SECONDS] | html CODE | redirect CODE | " +
+	"cut BYTES | stall BYTES | delay DURATION | drip DURATION | gzip | edit /POINTER=JSON | repeat | reorder | stale | " +
+	"firstpage, each with [method=VERB] [path=PART] [times=N]"
 
 // Parse reads a fault as people write it: status 503 retry-after=2 method=GET path=/leases times=3
 func Parse(words []string) (Fault, error) {
@@ -55,11 +71,12 @@ func Parse(words []string) (Fault, error) {
 		return wrong("nothing said")
 	}
 	f := Fault{Kind: Kind(words[0])}
-	if !slices.Contains([]Kind{None, Hang, Drop, Reset, Status, HTML, Cut, Delay, Edit}, f.Kind) {
+	figure, known := kinds[f.Kind]
+	if !known {
 		return wrong("no such kind")
 	}
 	rest := words[1:]
-	if slices.Contains([]Kind{Status, HTML, Cut, Delay, Edit}, f.Kind) {
+	if figure {
 		if len(rest) == 0 {
 			return wrong("a figure is missing")
 		}
@@ -78,17 +95,17 @@ func Parse(words []string) (Fault, error) {
 
 func (f *Fault) figure(word string) (err error) {
 	switch f.Kind {
-	case Status, HTML:
+	case Status, HTML, Redirect:
 		f.Code, err = strconv.Atoi(word)
 		if err == nil && (f.Code < 200 || f.Code > 599) {
 			err = fmt.Errorf("code %d", f.Code)
 		}
-	case Cut:
+	case Cut, Stall:
 		f.Bytes, err = strconv.ParseInt(word, 10, 64)
 		if err == nil && f.Bytes < 0 {
 			err = fmt.Errorf("%d bytes", f.Bytes)
 		}
-	case Delay:
+	case Delay, Drip:
 		f.Wait, err = time.ParseDuration(word)
 	case Edit:
 		err = f.edit(word)
@@ -128,6 +145,16 @@ func (f *Fault) option(word string) (err error) {
 }
 
 func (f *Fault) concerns(r *http.Request) bool {
+	switch query := r.URL.Query(); f.Kind {
+	case Repeat, Reorder, Stale:
+		if !isWatch(r) {
+			return false
+		}
+	case FirstPage:
+		if isWatch(r) || query.Get("limit") == "" || query.Get("continue") != "" {
+			return false
+		}
+	}
 	return f.Kind != None && (f.Method == "" || f.Method == r.Method) &&
 		(f.Path == "" || strings.Contains(r.URL.RequestURI(), f.Path))
 }

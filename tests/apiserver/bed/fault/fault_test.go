@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
@@ -35,11 +36,16 @@ func newBench(t *testing.T) *bench {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.seen.Add(1)
 		b.token.Store(r.Header.Get("Authorization"))
-		if r.URL.Path == "/json" {
+		switch {
+		case isWatch(r):
+			b.events(w, r)
+		case r.URL.Query().Get("limit") != "":
+			io.WriteString(w, `{"kind":"List","metadata":{"continue":"t","remainingItemCount":2,"n":9007199254740993},"items":[{}]}`)
+		case r.URL.Path == "/json":
 			io.WriteString(w, `{"spec":{"renewTime":"now","n":9007199254740993},"x.y/z":{}}`)
-			return
+		default:
+			io.WriteString(w, strings.Repeat("x", 100))
 		}
-		io.WriteString(w, strings.Repeat("x", 100))
 	}))
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -60,6 +66,35 @@ func newBench(t *testing.T) *bench {
 	b.client = &http.Client{Transport: transport}
 	t.Cleanup(transport.CloseIdleConnections)
 	return b
+}
+
+// events is a watch of six events behind the initial ones, if these were asked for.
+func (b *bench) events(w http.ResponseWriter, r *http.Request) {
+	flush := func() { w.(http.Flusher).Flush() }
+	if r.URL.Query().Get("sendInitialEvents") != "" {
+		io.WriteString(w, event("ADDED", "i")+event("ADDED", "j")+
+			`{"type":"BOOKMARK","object":{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}},"n":"end"}}`+"\n")
+	}
+	for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
+		io.WriteString(w, event("MODIFIED", n))
+		flush()
+	}
+	if r.URL.Query().Get("open") != "" {
+		<-r.Context().Done()
+	}
+}
+
+func event(kind, n string) string { return `{"type":"` + kind + `","object":{"n":"` + n + `"}}` + "\n" }
+
+// order is what a body says, one character an event.
+func order(text string) string {
+	var all strings.Builder
+	for line := range strings.Lines(text) {
+		_, rest, _ := strings.Cut(line, `"n":"`)
+		n, _, _ := strings.Cut(rest, `"`)
+		all.WriteString(n)
+	}
+	return all.String()
 }
 
 func (b *bench) set(t *testing.T, words string) {
@@ -219,6 +254,152 @@ func TestFreezeSilencesWhatIsOpenAndNothingElse(t *testing.T) {
 	b.proxy.Disconnect()
 }
 
+func TestAStalledBodyNeverEnds(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "stall 40 times=1")
+	if reply, text, err := b.get("/"); reply == nil || len(text) != 40 || !timedOut(err) {
+		t.Errorf("%v, %d bytes, want 40 and then silence", err, len(text))
+	}
+}
+
+func TestASeveredConnectionTakesItsOtherRequestsAlong(t *testing.T) {
+	b := newBench(t)
+	other := make(chan error)
+	go func() {
+		request, _ := http.NewRequest(http.MethodGet, b.url+"/w?watch=true&open=1", nil)
+		reply, err := b.client.Do(request)
+		if err == nil {
+			other <- nil
+			_, err = io.ReadAll(reply.Body)
+		}
+		other <- err
+	}()
+	if err := <-other; err != nil {
+		t.Fatal(err)
+	}
+	b.set(t, "sever path=/bad times=1")
+	if _, _, err := b.get("/bad"); err == nil || timedOut(err) {
+		t.Errorf("%v, want an error at once", err)
+	}
+	if err := <-other; err == nil {
+		t.Error("the other request of the connection came to a good end")
+	}
+	if _, _, err := b.get("/"); err != nil || b.seen.Load() != 2 {
+		t.Errorf("afterwards: %v; the server saw %d requests, want 2", err, b.seen.Load())
+	}
+}
+
+func TestARedirectLeadsNowhere(t *testing.T) {
+	b := newBench(t)
+	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.set(t, "redirect 302")
+	reply, _, err := b.get("/")
+	if err != nil || reply.StatusCode != 302 || reply.Header.Get("Location") == "" || b.seen.Load() != 0 {
+		t.Errorf("%v %v", err, reply)
+	}
+}
+
+func TestGzipComesUnasked(t *testing.T) {
+	b := newBench(t)
+	b.client.Transport.(*http.Transport).DisableCompression = true
+	b.set(t, "gzip")
+	for path, want := range map[string]string{"/": strings.Repeat("x", 100), "/?watch=true": "123456"} {
+		reply, text, err := b.get(path)
+		if err != nil || reply.Header.Get("Content-Encoding") != "gzip" {
+			t.Fatalf("%s: %v %v", path, err, reply)
+		}
+		unpacked, err := gzip.NewReader(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := io.ReadAll(unpacked)
+		if got := string(plain); err != nil || got != want && order(got) != want {
+			t.Errorf("%s: %v %q", path, err, got)
+		}
+	}
+}
+
+func TestADripIsSlow(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "drip 1ms")
+	begin := time.Now()
+	if _, text, err := b.get("/"); err != nil || len(text) != 100 || time.Since(begin) < 100*time.Millisecond {
+		t.Errorf("%v, %d bytes after %v", err, len(text), time.Since(begin))
+	}
+	b.set(t, "drip 1h")
+	if _, _, err := b.get("/"); !timedOut(err) {
+		t.Errorf("%v, want no answer yet", err)
+	}
+}
+
+func TestEventsAreTwistedBehindTheInitialOnes(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct{ fault, query, want string }{
+		{"none", "", "123456"},
+		{"repeat", "", "112233445566"},
+		{"reorder", "", "214365"},
+		{"repeat", "&sendInitialEvents=true", "ijend112233445566"},
+		{"reorder", "&sendInitialEvents=true", "ijend214365"},
+	} {
+		b.set(t, c.fault)
+		if _, text, err := b.get("/?watch=true" + c.query); err != nil || order(text) != c.want {
+			t.Errorf("%s%s: %v %q, want %q", c.fault, c.query, err, order(text), c.want)
+		}
+	}
+	b.set(t, "stale")
+	_, text, err := b.get("/?watch=true")
+	got := order(text)
+	if err != nil || len(got) != 12 {
+		t.Fatalf("stale: %v %q", err, got)
+	}
+	for i := range 6 {
+		if got[2*i] != byte('1'+i) || got[2*i+1] > got[2*i] {
+			t.Errorf("stale: %q, want each event and behind it one that is no newer", got)
+		}
+	}
+	b.set(t, "reorder")
+	if _, text, err := b.get("/?watch=true&open=1"); !timedOut(err) || order(text) != "214365" {
+		t.Errorf("an open watch: %v %q", err, order(text))
+	}
+	b.set(t, "repeat")
+	if _, text, err := b.get("/"); err != nil || len(text) != 100 || b.proxy.Hits() != 0 {
+		t.Errorf("what is no watch: %v, %d bytes, %d hits", err, len(text), b.proxy.Hits())
+	}
+}
+
+func TestAListLosesItsSecondPage(t *testing.T) {
+	b := newBench(t)
+	b.set(t, "firstpage")
+	_, text, err := b.get("/?limit=1")
+	if err != nil || strings.Contains(text, "continue") || !strings.Contains(text, `"remainingItemCount":2`) ||
+		!strings.Contains(text, "9007199254740993") {
+		t.Errorf("%v %s", err, text)
+	}
+	if _, text, err := b.get("/?limit=1&continue=t"); err != nil || !strings.Contains(text, "continue") || b.proxy.Hits() != 1 {
+		t.Errorf("a later page: %v %s, %d hits", err, text, b.proxy.Hits())
+	}
+}
+
+func TestAPlanMeetsEachRequestThatNoFaultConcerns(t *testing.T) {
+	b := newBench(t)
+	b.proxy.Plan(func(r *http.Request) Fault {
+		if r.URL.Path == "/a" {
+			return Fault{Kind: Status, Code: 503}
+		}
+		return Fault{Kind: None}
+	})
+	b.set(t, "status 429 path=/b")
+	for path, want := range map[string]int{"/a": 503, "/b": 429, "/c": 200} {
+		if reply, _, err := b.get(path); err != nil || reply.StatusCode != want {
+			t.Errorf("%s: %v %v, want %d", path, err, reply, want)
+		}
+	}
+	b.proxy.Plan(nil)
+	if reply, _, err := b.get("/a"); err != nil || reply.StatusCode != 200 {
+		t.Errorf("after the plan: %v %v", err, reply)
+	}
+}
+
 func TestTheControlSocketTakesWords(t *testing.T) {
 	b := newBench(t)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -247,7 +428,7 @@ func TestTheControlSocketTakesWords(t *testing.T) {
 
 func TestParseRefusesWhatIsNoFault(t *testing.T) {
 	for _, text := range []string{"", "explode", "status", "status x", "status 42", "cut", "cut -1", "delay soon",
-		"none times", "none times=x", "hang retry-after=2", "drop now=yes"} {
+		"none times", "stall", "drip", "redirect", "sever 3", "reorder times=x", "none times=x", "hang retry-after=2", "drop now=yes"} {
 		if f, err := Parse(strings.Fields(text)); err == nil {
 			t.Errorf("%q: %+v, want an error", text, f)
 		}

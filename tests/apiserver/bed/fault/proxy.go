@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -12,9 +13,11 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 
+	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 )
 
@@ -26,6 +29,7 @@ type Proxy struct {
 	silent *log.Logger
 
 	mutex sync.Mutex
+	plan  func(*http.Request) Fault
 	fault Fault
 	hits  int // requests that a fault met, since the last Set
 	open  map[net.Conn]*connection
@@ -48,17 +52,38 @@ func New(target string, ca []byte, certificate tls.Certificate) (*Proxy, error) 
 		Transport:      &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true},
 		FlushInterval:  -1, // events of a watch pass at once
 		ErrorLog:       p.silent,
-		ModifyResponse: changeBody,
+		ModifyResponse: change,
 		// A server that cannot be reached is no answer of the server.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	p.server = &http.Server{
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, c)
+		},
 		Handler:   http.HandlerFunc(p.serve),
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
 		ErrorLog:  p.silent,
 		ConnState: p.track,
 	}
 	return p, nil
+}
+
+// Before makes the proxy of a cluster and listens where its clients look for it.
+func Before(c *cluster.Cluster) (*Proxy, net.Listener, error) {
+	ca, err := os.ReadFile(c.CAFile())
+	if err != nil {
+		return nil, nil, err
+	}
+	certificate, err := tls.LoadX509KeyPair(c.Path("pki", "server.crt"), c.Path("pki", "server.key"))
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := New(c.URL(), ca, certificate)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", c.Address, c.Port.Proxy))
+	return p, l, err
 }
 
 // Serve runs the proxy on a listener until Close.
@@ -77,6 +102,14 @@ func (p *Proxy) Set(f Fault) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.fault, p.hits = f, 0
+}
+
+// Plan asks a function for the fault of each request that the one that is set does not concern; nil
+// ends that. It is called by one goroutine at a time.
+func (p *Proxy) Plan(plan func(*http.Request) Fault) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.plan = plan
 }
 
 // Hits counts the requests, and for Hang the connections, that the fault met since it was set.
@@ -137,6 +170,17 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
+type connectionKey struct{}
+
+// sever resets the connection of a request: what its other end has not read yet is lost, too.
+func (p *Proxy) sever(r *http.Request) {
+	client, _ := r.Context().Value(connectionKey{}).(net.Conn)
+	if c := below(client); c != nil {
+		c.Conn.(*net.TCPConn).SetLinger(0)
+		c.Close()
+	}
+}
+
 func (p *Proxy) track(client net.Conn, state http.ConnState) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -163,6 +207,9 @@ func (p *Proxy) take(r *http.Request) Fault {
 	defer p.mutex.Unlock()
 	f := p.fault
 	if r == nil && f.Kind != Hang || r != nil && !f.concerns(r) {
+		if p.plan != nil && r != nil {
+			return p.plan(r)
+		}
 		return Fault{Kind: None}
 	}
 	p.hits++
@@ -202,17 +249,18 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 		}
 		panic(http.ErrAbortHandler)
-	case Status, HTML:
+	case Sever:
+		p.sever(r)
+		panic(http.ErrAbortHandler)
+	case Status, HTML, Redirect:
 		answer(w, f)
 	case Delay:
 		if kube.Pause(r.Context(), f.Wait) {
 			p.proxy.ServeHTTP(w, r)
 		}
-	case Edit:
-		r.Header.Del("Accept-Encoding") // a packed answer cannot be edited
-		p.proxy.ServeHTTP(w, r.WithContext(withEdit(r.Context(), f)))
-	case Cut:
-		p.proxy.ServeHTTP(w, r.WithContext(withCut(r.Context(), f.Bytes)))
+	case Cut, Stall, Drip, Gzip, Edit, Repeat, Reorder, Stale, FirstPage:
+		r.Header.Del("Accept-Encoding") // a packed answer cannot be changed
+		p.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), faultKey{}, f)))
 	default:
 		p.proxy.ServeHTTP(w, r)
 	}
@@ -223,6 +271,12 @@ func answer(w http.ResponseWriter, f Fault) {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.Code)
 		fmt.Fprintf(w, "<html><body><h1>%d %s</h1></body></html>\n", f.Code, http.StatusText(f.Code))
+		return
+	}
+	if f.Kind == Redirect {
+		// Nobody listens there, and whoever follows takes a credential along.
+		w.Header().Set("Location", "https://127.0.0.1:1/")
+		w.WriteHeader(f.Code)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

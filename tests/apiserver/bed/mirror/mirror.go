@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"understudy.test/bed/cluster"
+	"understudy.test/bed/fault"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
 )
@@ -31,13 +32,31 @@ type Options struct {
 	Root, Dir string
 	Bed       *cluster.Bed
 	Out       io.Writer
+	// Soak runs nothing but that many faults by that seed.
+	Soak int
+	Seed uint64
 }
 
 type run struct {
 	Options
-	pair   *pair.Pair
-	a, b   *pair.Hub
-	failed int
+	pair    *pair.Pair
+	a, b    *pair.Hub
+	proxies map[*pair.Hub]*fault.Proxy // in front of each hub's API server, for both syncers
+	failed  int
+}
+
+type part struct {
+	name string
+	run  func(*run, context.Context) error
+}
+
+var parts = []part{
+	{"table", (*run).table},
+	{"rules", (*run).rules},
+	{"situations", (*run).situations},
+	{"soak", (*run).shortSoak},
+	{"rejoin", (*run).rejoin},
+	{"rejoin of the other", (*run).rejoinBack},
 }
 
 // Run checks everything; the error says how many checks failed, or why it could not go on.
@@ -47,21 +66,18 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer p.Close()
-	r := &run{Options: o, pair: p, a: p.Hubs[0], b: p.Hubs[1]}
-	for _, part := range []struct {
-		name string
-		run  func(*run, context.Context) error
-	}{
-		{"start", (*run).start},
-		{"table", (*run).table},
-		{"rules", (*run).rules},
-		{"situations", (*run).situations},
-		{"rejoin", (*run).rejoin},
-		{"rejoin of the other", (*run).rejoinBack},
-	} {
+	r := &run{Options: o, pair: p, a: p.Hubs[0], b: p.Hubs[1], proxies: map[*pair.Hub]*fault.Proxy{}}
+	defer r.closeProxies()
+	list := append([]part{{"start", (*run).start}}, parts...)
+	if o.Soak > 0 {
+		list = []part{list[0], {"soak", func(r *run, ctx context.Context) error { return r.soak(ctx, o.Seed, o.Soak) }}}
+	}
+	for _, part := range list {
+		begin := time.Now()
 		if err := part.run(r, ctx); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
 		}
+		fmt.Fprintf(o.Out, "# mirror, %s: %.0f s\n", part.name, time.Since(begin).Seconds())
 		if r.failed > 5 {
 			break
 		}
@@ -70,6 +86,28 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%d checks failed", r.failed)
 	}
 	return nil
+}
+
+func (r *run) shortSoak(ctx context.Context) error { return r.soak(ctx, 1, 40) }
+
+// proxy puts the syncers' requests behind proxies that do nothing until they are told to.
+func (r *run) proxy() error {
+	r.pair.Proxied = []string{"understudy-syncer", "understudy-peer-syncer"}
+	for _, h := range r.pair.Hubs {
+		p, l, err := fault.Before(h.Cluster)
+		if err != nil {
+			return err
+		}
+		r.proxies[h] = p
+		go p.Serve(l)
+	}
+	return nil
+}
+
+func (r *run) closeProxies() {
+	for _, p := range r.proxies {
+		p.Close()
+	}
 }
 
 // check prints one line; problem nil means that it holds.
@@ -98,6 +136,9 @@ func eventually(ctx context.Context, patience time.Duration, ask func() error) e
 }
 
 func (r *run) start(ctx context.Context) error {
+	if err := r.proxy(); err != nil {
+		return err
+	}
 	if err := r.pair.Bootstrap(ctx); err != nil {
 		return err
 	}

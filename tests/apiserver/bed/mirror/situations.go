@@ -50,22 +50,24 @@ func (r *run) localEdit(ctx context.Context) error {
 	return r.armed(ctx, r.b)
 }
 
+// versions are those of all copies on hub-b.
+func (r *run) versions(ctx context.Context) (map[string]string, error) {
+	all := map[string]string{}
+	for _, w := range rows() {
+		list, err := r.b.Admin.Get(ctx, w.resource.Path("", "")+"?labelSelector="+copyLabel)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range list.Items() {
+			all[w.kind+" "+o.Key()] = o.ResourceVersion()
+		}
+	}
+	return all, nil
+}
+
 // whileDown is number 11, and that a restart with everything equal writes nothing.
 func (r *run) whileDown(ctx context.Context) error {
-	versions := func() (map[string]string, error) {
-		all := map[string]string{}
-		for _, w := range rows() {
-			list, err := r.b.Admin.Get(ctx, w.resource.Path("", "")+"?labelSelector="+copyLabel)
-			if err != nil {
-				return nil, err
-			}
-			for _, o := range list.Items() {
-				all[w.kind+" "+o.Key()] = o.ResourceVersion()
-			}
-		}
-		return all, nil
-	}
-	before, err := versions()
+	before, err := r.versions(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (r *run) whileDown(ctx context.Context) error {
 		return err
 	}
 	delete(before, "SliceConfig "+pair.Project+"/tracked")
-	after, err := versions()
+	after, err := r.versions(ctx)
 	for name, version := range before {
 		if err == nil && after[name] != version {
 			err = fmt.Errorf("%s was written", name)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"understudy.test/bed/cluster"
@@ -24,7 +25,7 @@ func (h *Hub) credential(ctx context.Context, file string, at *cluster.Cluster, 
 		return fmt.Errorf("token of %s on %s: %w", account, at.Name, err)
 	}
 	server := client.Server
-	if h.pair.Proxied && account == "understudy-peer-observer" {
+	if slices.Contains(h.pair.Proxied, account) {
 		server = at.ProxyURL()
 	}
 	return os.WriteFile(h.path(file), kube.Kubeconfig(server, client.CA, kube.User{Token: token}), 0o400)

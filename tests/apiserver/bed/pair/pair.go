@@ -53,9 +53,9 @@ type Pair struct {
 	Lease Lease
 	// Block is promotion.block-window, "" for none: tests take the lead back and forth.
 	Block string
-	// Proxied makes both hubs look at each other through the fault proxies of the peer's cluster,
-	// which must run.
-	Proxied bool
+	// Proxied are the accounts whose requests go through the fault proxies of the clusters, which
+	// must run.
+	Proxied []string
 	bed     *cluster.Bed
 	uids    int // of hub-a; hub-b's follow
 }
