@@ -23,6 +23,9 @@ static bool check_mode(struct reader *r)
 	const struct us_config *config = r->config;
 	bool pair = config->mode == CONFIG_ACTIVE || config->mode == CONFIG_STANDBY;
 
+	if (config->hub_count == 0 && config->mode != CONFIG_REPLICAS)
+		return config_complain(r, r->root, "hubs",
+		    "a list of 1 or 2 hubs, the same on both (C7)", "is missing");
 	if (pair && config->hub_count != 2)
 		return config_complain(r, at(r, "hubs", NULL), NULL,
 		    "2: this hub and its peer (modes active and standby)", "has %u members",
@@ -37,6 +40,8 @@ static bool check_hubs(struct reader *r)
 	const struct yaml_value *hub = at(r, "hubs", NULL)->first;
 	const char *self = config_text_at(config, config->self_name);
 
+	if (config->mode == CONFIG_REPLICAS) /* self names the replica */
+		return true;
 	for (; hub; hub = hub->next)
 		if (!config->hubs[hub->index].endpoint && config->mode != CONFIG_STANDALONE)
 			return config_complain(r, hub, "endpoint",
@@ -197,8 +202,31 @@ static bool check_follower(struct reader *r)
 	return true;
 }
 
+/* R1: one Lease on the one API server that the elector's identity names. What a pair of hubs has
+ * beside that would say nothing here, so that who writes it means something else. */
+static bool check_replicas(struct reader *r)
+{
+	static const char *const not_ours[][2] = { { "hubs", NULL }, { "promotion", NULL },
+		{ "mirror", NULL }, { "workers", NULL }, { "repointer", NULL },
+		{ "lease", "padding" }, { "credentials", "publisher" }, { "credentials", "syncer" },
+		{ "credentials", "peer-observer" }, { "credentials", "peer-syncer" } };
+
+	if (r->config->mode != CONFIG_REPLICAS)
+		return true;
+	for (unsigned i = 0; i < sizeof(not_ours) / sizeof(not_ours[0]); i++) {
+		const struct yaml_value *value = yaml_value_at(r->root, not_ours[i][0]);
+
+		if (value && not_ours[i][1])
+			value = yaml_value_at(value, not_ours[i][1]);
+		if (value)
+			return config_complain(r, value, NULL, "no such key",
+			    "is for a pair of hubs, not for mode replicas");
+	}
+	return true;
+}
+
 bool config_check_cross(struct reader *r)
 {
-	return check_mode(r) && check_hubs(r) && check_follower(r) && check_lease(r) &&
-	       check_workload(r) && check_credentials(r) && check_workers(r);
+	return check_mode(r) && check_replicas(r) && check_hubs(r) && check_follower(r) &&
+	       check_lease(r) && check_workload(r) && check_credentials(r) && check_workers(r);
 }

@@ -52,10 +52,6 @@ uint32_t config_roles(const struct us_config *config)
 			 ROLE_BIT(ROLE_PUBLISHER);
 		break;
 	case CONFIG_REPLICAS:
-		roles |= ROLE_BIT(ROLE_ELECTOR);
-		if (config_credential_of(config, CREDENTIAL_PUBLISHER))
-			roles |= ROLE_BIT(ROLE_PUBLISHER);
-		break;
 	case CONFIG_STANDALONE: roles |= ROLE_BIT(ROLE_ELECTOR); break;
 	case CONFIG_FOLLOWER: roles |= ROLE_BIT(ROLE_FOLLOWER); break;
 	case CONFIG_MODE_COUNT: break;

@@ -74,8 +74,8 @@ struct config_range {
 struct us_config {
 	uint32_t magic, version;
 	uint32_t mode;      /* enum config_mode */
-	uint32_t self;      /* index in hubs; in mode follower 0 */
-	uint32_t hub_count; /* the peer of a pair is hubs[1 - self] */
+	uint32_t self;      /* index in hubs; in modes follower and replicas 0 */
+	uint32_t hub_count; /* the peer of a pair is hubs[1 - self]; in mode replicas 0 */
 	struct config_hub hubs[CONFIG_MAX_HUBS];
 	config_text self_name;
 	config_text namespace;

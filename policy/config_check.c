@@ -160,12 +160,16 @@ static int check_credentials(const struct us_config *config, struct err *err)
 static int check_hubs(const struct us_config *config, struct err *err)
 {
 	bool is_pair = config->mode == CONFIG_ACTIVE || config->mode == CONFIG_STANDBY;
+	bool is_replica = config->mode == CONFIG_REPLICAS;
+	uint32_t least = is_pair ? 2 : is_replica ? 0 : 1;
 
-	if (config->hub_count < (is_pair ? 2u : 1u) || config->hub_count > CONFIG_MAX_HUBS)
+	if (config->hub_count < least || config->hub_count > (is_replica ? 0 : CONFIG_MAX_HUBS))
 		FAIL(err, "hubs: %u entries (expected %s)", config->hub_count,
-		    is_pair ? "2" : "1 or 2");
-	if (config->self >= config->hub_count ||
-	    (config->mode == CONFIG_FOLLOWER && config->self != 0))
+		    is_pair      ? "2"
+		    : is_replica ? "none in mode replicas"
+				 : "1 or 2");
+	if ((config->self >= config->hub_count || config->mode == CONFIG_FOLLOWER) &&
+	    !((config->mode == CONFIG_FOLLOWER || is_replica) && config->self == 0))
 		FAIL(err, "self: index %u is not in hubs", config->self);
 	for (unsigned i = 0; i < config->hub_count; i++) {
 		const struct config_hub *hub = &config->hubs[i];
@@ -190,7 +194,7 @@ static int check_hubs(const struct us_config *config, struct err *err)
 	if (!is_label(config->pool + config->self_name, true))
 		FAIL(err, "self: \"%.200s\" (expected a DNS name)",
 		    config->pool + config->self_name);
-	if (config->mode != CONFIG_FOLLOWER &&
+	if (config->mode != CONFIG_FOLLOWER && !is_replica &&
 	    strcmp(config->pool + config->self_name,
 		config->pool + config->hubs[config->self].name) != 0)
 		FAIL(err, "self: %s is not the name of hubs[%u]", config->pool + config->self_name,
@@ -340,6 +344,18 @@ static int check_follower(const struct us_config *config, struct err *err)
 	return 0;
 }
 
+/* R1: what a pair of hubs has beside the Lease does not exist here. */
+static int check_replicas(const struct us_config *config, struct err *err)
+{
+	if (config->worker_count > 0)
+		FAIL(err, "workers: %u (expected none in mode replicas)", config->worker_count);
+	for (unsigned n = CREDENTIAL_ELECTOR + 1; n < CREDENTIAL_FIXED_COUNT; n++)
+		if (config_credential_of(config, n))
+			FAIL(err, "credentials: %s (expected none in mode replicas)",
+			    credential_name(n));
+	return 0;
+}
+
 static int check_network(const struct us_config *config, struct err *err)
 {
 	unsigned char address[16];
@@ -399,6 +415,8 @@ int config_check(const struct us_config *config, struct err *err)
 	/* A follower has no Lease of its own. */
 	if (config->mode == CONFIG_FOLLOWER ? check_follower(config, err) != 0
 					    : check_timing(config, err) != 0)
+		return -1;
+	if (config->mode == CONFIG_REPLICAS && check_replicas(config, err) != 0)
 		return -1;
 	if (check_credentials(config, err) != 0 || check_network(config, err) != 0)
 		return -1;

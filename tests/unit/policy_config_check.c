@@ -126,8 +126,38 @@ static void test_valid(void **state)
 	ACCEPTS(config.mode = CONFIG_STANDALONE;
 		memset(config.credentials, 0, sizeof(config.credentials));
 		config.hubs[0].endpoint = config.hubs[1].endpoint = 0);
-	ACCEPTS(config.mode = CONFIG_REPLICAS; config.hub_count = 1; config.self = 0;
-		config.self_name = config.hubs[0].name);
+}
+
+/* What the loader makes of a replica's file (R1). */
+static void become_replica(void)
+{
+	struct config_credential elector = config.credentials[CREDENTIAL_ELECTOR];
+
+	config.mode = CONFIG_REPLICAS;
+	config.self = config.hub_count = config.worker_count = 0;
+	config.self_name = put("replica-1");
+	memset(config.credentials, 0, sizeof(config.credentials));
+	config.credentials[CREDENTIAL_ELECTOR] = elector;
+}
+
+static void test_R1_a_replica_has_nothing_of_a_pair(void **state)
+{
+	(void)state;
+	ACCEPTS(become_replica());
+	ACCEPTS(become_replica(); config.argument_count = 0);
+	REFUSES("hubs: 1 entries (expected none in mode replicas)", become_replica();
+		config.hub_count = 1);
+	REFUSES("self: index 1 is not in hubs", become_replica(); config.self = 1);
+	REFUSES("workers: 1 (expected none in mode replicas)", become_replica();
+		config.worker_count = 1);
+	REFUSES("credentials: elector is missing", become_replica();
+		memset(config.credentials, 0, sizeof(config.credentials)));
+	for (unsigned n = CREDENTIAL_PUBLISHER; n <= CREDENTIAL_FOLLOWER; n++)
+		REFUSES("(expected none in mode replicas)", become_replica();
+			config.credentials[n] = config.credentials[CREDENTIAL_ELECTOR]);
+	REFUSES("lease: duration", become_replica();
+		config.renew_deadline_ms = config.lease_duration_ms);
+	REFUSES("workload: stop-grace", become_replica(); config.stop_grace_ms = 9000);
 }
 
 /* What the loader makes of a worker's file: server and CA of the list of hubs, a token for one. */
@@ -407,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_valid),
+		cmocka_unit_test(test_R1_a_replica_has_nothing_of_a_pair),
 		cmocka_unit_test(test_follower),
 		cmocka_unit_test(test_frame),
 		cmocka_unit_test(test_hubs),
