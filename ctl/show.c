@@ -175,6 +175,13 @@ static void put_leadership(const json_t *document, struct buf *out)
 		show_text(out, text_of(leadership, "role"));
 		buf_printf(out, ", term %lld, led term %lld\n", number_of(leadership, "term"),
 		    number_of(leadership, "ledTerm"));
+		if (text_of(leadership, "leader")[0]) {
+			put_label(out, "leader");
+			show_text(out, text_of(leadership, "leader"));
+			buf_puts(out, ", seen ");
+			put_duration(out, number_of(leadership, "leaderSeenAgoMs"));
+			buf_puts(out, " ago\n");
+		}
 		put_label(out, "reason");
 		show_text(out, text_of(leadership, "reason"));
 		buf_puts(out, "\n");

@@ -47,6 +47,7 @@ static enum fence_role fence_role_of(const struct elector *elector)
 void elector_show_leadership(struct elector *elector)
 {
 	const struct machine *m = &elector->machine;
+	const struct us_config *config = elector->config;
 	char holds[128] = "", operation[64], nonce[20];
 	struct msg_status_leadership status = { .state = str_of(machine_state_name(m->state)),
 		.role = fence_role_of(elector),
@@ -65,6 +66,12 @@ void elector_show_leadership(struct elector *elector)
 	status.holds = str_of(holds);
 	status.operation = str_of(operation);
 	status.nonce = str_of(nonce);
+	if (m->page_open || m->peer.claim) {
+		status.leader = str_of(config_text_at(config,
+		    m->page_open ? config->self_name : config->hubs[1 - config->self].name));
+		status.leader_seen_ns =
+		    (uint64_t)(m->page_open ? m->led_renewed_ns : m->peer.changed_ns);
+	}
 	(void)send(elector, ROLE_MONITOR, MSG_STATUS_LEADERSHIP, &status);
 	metric(elector, METRIC_PAUSED, NULL, machine_is_paused(m) ? MICRO : 0);
 	metric(elector, METRIC_LEADER_STATUS, NULL, m->page_open ? MICRO : 0);
@@ -247,7 +254,7 @@ static void carry_out(struct elector *elector, const struct machine_todo *order)
 	case TODO_PAGE: put_page(elector, order); break;
 	case TODO_LOAD: record_load(elector); break;
 	case TODO_LEASE_READ: lease_read(elector); break;
-	case TODO_LEASE_WRITE: lease_write(elector, order); break;
+	case TODO_LEASE_WRITE: claim_write(elector, order); break;
 	case TODO_ROLE: record_write_role(elector, order->role.role, order->role.term); break;
 	case TODO_RECORD: record_write(elector); break;
 	case TODO_SYNCER_STOP:

@@ -10,7 +10,8 @@
  *   admin     admin.sock: operators' requests; operations that they started
  *   messages  what other roles and the supervisor say, as events
  *   actions   carries decisions out and shows them
- *   lease     the own Lease: read, write, watch
+ *   lease     one Lease on the own API server: read, write, watch
+ *   claim     the own Lease of a hub in the machine's words, and back
  *   record    armed record, HubRole with its history, and the reading of all records at start
  *   role_watch  what others do to HubRole
  *   events    Kubernetes Events, those that other roles ask for, too
@@ -23,6 +24,7 @@
 
 #include "elector/admin.h"
 #include "elector/annotations.h"
+#include "elector/claim.h"
 #include "elector/events.h"
 #include "elector/fence.h"
 #include "elector/lease.h"

@@ -1,6 +1,6 @@
 /*
- * Requests about the own Lease (see the header). Decides nothing: which write, and what an outcome
- * means, is the machine's (H1). Called by actions.c and record.c.
+ * Requests about one Lease (see the header). Decides nothing: which write, and what an outcome
+ * means, is its owner's (H1). Called by claim.c, contend.c, actions.c and record.c.
  */
 #include "elector/lease.h"
 
@@ -8,20 +8,20 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "elector/annotations.h"
 #include "elector/elector.h"
 #include "kube/json.h"
 #include "kube/url.h"
 
-/* 9999-01-01: a time that leaves no room to grow (H17) was not written by us and says nothing. */
-#define RENEW_MOST_US 253370764800000000LL
+static const char *namespace_of(const struct elector *elector)
+{
+	return config_text_at(elector->config, elector->config->namespace);
+}
 
 static void lease_path(const struct elector *elector, bool collection, struct buf *path)
 {
 	*path = buf_make(1024);
-	kube_url_path(path, "coordination.k8s.io", "v1", "leases",
-	    config_text_at(elector->config, elector->config->namespace),
-	    collection ? NULL : KUBE_LEASE_NAME, NULL);
+	kube_url_path(path, "coordination.k8s.io", "v1", "leases", namespace_of(elector),
+	    collection ? NULL : elector->lease.name, NULL);
 }
 
 static void ask(struct elector *elector, enum kube_verb verb, struct str body, kube_done_fn *done)
@@ -38,80 +38,59 @@ static void ask(struct elector *elector, enum kube_verb verb, struct str body, k
 	buf_free(&path);
 }
 
-static void judge(
-    const struct elector *elector, const struct kube_lease *lease, struct machine_lease *out)
+void lease_open(struct elector *elector, const char *name, const struct lease_ops *ops)
 {
-	const char *self = config_text_at(elector->config, elector->config->self_name);
-	bool to_me;
-
-	*out = (struct machine_lease){ .exists = true,
-		.holder = !lease->holder[0]                  ? HOLDER_NONE
-			  : strcmp(lease->holder, self) == 0 ? HOLDER_SELF
-							     : HOLDER_OTHER,
-		.phase = lease->phase,
-		.term = lease->term,
-		.led_term = lease->led_term,
-		.instance = lease->instance,
-		.renew_us = lease->renew_us < RENEW_MOST_US ? lease->renew_us : 0 };
-	annotations_read_handover(str_of(lease->handover), self, &out->handover, &to_me);
-	annotations_read_ack(str_of(lease->handover_ack), &out->ack_id, &out->ack, NULL);
-	if (lease->paused_until[0] && kube_time_parse(lease->paused_until, &out->paused_us) != 0)
-		out->paused_us = 0;
-	annotations_read_block(str_of(lease->block), &out->block);
+	elector->lease.name = name;
+	elector->lease.ops = ops;
 }
 
-bool lease_take(struct elector *elector, json_t *object, struct machine_lease *out)
+void lease_take(struct elector *elector, json_t *object)
 {
+	struct lease_keeper *keeper = &elector->lease;
 	struct err err;
 
-	*out = (struct machine_lease){ 0 };
-	json_decref(elector->lease.base);
-	elector->lease.base = object;
-	memset(&elector->lease.last, 0, sizeof(elector->lease.last));
-	if (!object)
-		return true;
-	if (kube_lease_parse(object, &elector->lease.last, &err)) {
-		log_error("own lease %s: %s; it is written anew", KUBE_LEASE_NAME, err.text);
-		memset(&elector->lease.last, 0, sizeof(elector->lease.last));
-		out->exists = true;
-		return false;
-	}
-	judge(elector, &elector->lease.last, out);
-	return true;
+	json_decref(keeper->base);
+	keeper->base = object;
+	keeper->broken = false;
+	memset(&keeper->last, 0, sizeof(keeper->last));
+	if (!object || kube_lease_parse(object, &keeper->last, &err) == 0)
+		return;
+	log_error("own lease %s: %s; it is written anew", keeper->name, err.text);
+	memset(&keeper->last, 0, sizeof(keeper->last));
+	keeper->broken = true;
 }
 
-/* The object of a good answer; NULL when the body is none (logged). */
-static json_t *object_of(const struct kube_answer *answer)
+/* Takes the object of a good answer; false when the body is none (logged). */
+static bool take_body(struct elector *elector, const struct kube_answer *answer)
 {
 	struct err err;
 	json_t *object = kube_json_parse(answer->body, &err);
 
-	if (!object)
+	if (object)
+		lease_take(elector, object);
+	else
 		log_warn("own lease: answer: %s", err.text);
-	return object;
+	return object != NULL;
 }
 
 static void read_done(void *arg, const struct kube_answer *answer)
 {
 	struct elector *elector = arg;
-	struct machine_event event = { .input = MACHINE_LEASE_ANSWERED };
-	json_t *object = NULL;
+	struct lease_answer told = { .outcome = OUTCOME_UNSURE,
+		.date_us = answer->date_us,
+		.finished_ns = answer->finished_ns };
 
-	event.answer.outcome = OUTCOME_UNSURE;
-	event.answer.date_us = answer->date_us;
-	event.answer.finished_ns = answer->finished_ns;
-	if (answer->class == KUBE_OK && (object = object_of(answer))) {
-		event.answer.outcome = OUTCOME_DONE;
-		(void)lease_take(elector, object, &event.answer.lease);
+	if (answer->class == KUBE_OK && take_body(elector, answer)) {
+		told.outcome = OUTCOME_DONE;
 	} else if (answer->class == KUBE_NOT_FOUND) {
-		event.answer.outcome = OUTCOME_DONE;
-		(void)lease_take(elector, NULL, &event.answer.lease);
+		told.outcome = OUTCOME_DONE;
+		lease_take(elector, NULL);
 	}
-	if (log_episode(&elector->lease.unread,
-		event.answer.outcome == OUTCOME_DONE ? 0 : (int)answer->class))
+	if (log_episode(
+		&elector->lease.unread, told.outcome == OUTCOME_DONE ? 0 : (int)answer->class))
 		log_warn("own lease cannot be read: %s %s", kube_class_name(answer->class),
 		    answer->message);
-	elector_feed(elector, &event);
+	elector->lease.ops->answered(elector, &told);
 }
 
 void lease_read(struct elector *elector)
@@ -122,93 +101,50 @@ void lease_read(struct elector *elector)
 static void write_done(void *arg, const struct kube_answer *answer)
 {
 	struct elector *elector = arg;
-	struct machine_event event = { .input = MACHINE_LEASE_ANSWERED };
-	json_t *object;
+	struct lease_answer told = { .write = true,
+		.outcome = OUTCOME_UNSURE,
+		.never_sent = !answer->sent,
+		.date_us = answer->date_us,
+		.finished_ns = answer->finished_ns };
 
-	event.answer.write = true;
-	event.answer.outcome = OUTCOME_UNSURE;
-	event.answer.never_sent = !answer->sent;
-	event.answer.date_us = answer->date_us;
-	event.answer.finished_ns = answer->finished_ns;
 	switch (answer->class) {
 	case KUBE_OK:
-		object = object_of(answer);
-		if (object) {
-			event.answer.outcome = OUTCOME_DONE;
-			(void)lease_take(elector, object, &event.answer.lease);
-		}
+		if (take_body(elector, answer))
+			told.outcome = OUTCOME_DONE;
 		break;
 	case KUBE_CONFLICT:
 	case KUBE_EXISTS:
-	case KUBE_NOT_FOUND: event.answer.conflict = true; break;
+	case KUBE_NOT_FOUND: told.conflict = true; break;
 	case KUBE_NO_RESOURCE:
 	case KUBE_UNAUTHORIZED:
 	case KUBE_FORBIDDEN:
 	case KUBE_GONE:
 	case KUBE_TOO_LARGE:
 	case KUBE_INVALID:
-	case KUBE_REFUSED: event.answer.outcome = OUTCOME_REFUSED; break;
-	case KUBE_THROTTLED: event.answer.never_sent = true; break;
+	case KUBE_REFUSED: told.outcome = OUTCOME_REFUSED; break;
+	case KUBE_THROTTLED: told.never_sent = true; break;
 	case KUBE_SERVER_ERROR:
 	case KUBE_SILENT:
 	case KUBE_BLIND: break;
 	}
-	if (log_episode(&elector->lease.unwritten,
-		event.answer.outcome == OUTCOME_DONE ? 0 : (int)answer->class))
+	if (log_episode(
+		&elector->lease.unwritten, told.outcome == OUTCOME_DONE ? 0 : (int)answer->class))
 		log_warn("own lease not written: %s %s", kube_class_name(answer->class),
 		    answer->message);
-	if (event.answer.outcome != OUTCOME_DONE)
+	if (told.outcome != OUTCOME_DONE)
 		role_metric(elector->process, METRIC_RENEW_ERRORS, NULL, NULL, 1000000);
-	elector_feed(elector, &event);
+	elector->lease.ops->answered(elector, &told);
 }
 
-/* What the machine has to say beside the claim (section 0). */
-static void put_texts(
-    const struct elector *elector, const struct machine_todo *order, struct kube_lease *lease)
+void lease_put(struct elector *elector, const struct kube_lease *lease)
 {
-	const struct us_config *config = elector->config;
-
-	annotations_put_handover(lease->handover, sizeof(lease->handover), order->lease.handover,
-	    config_text_at(config, config->hubs[1 - config->self].name));
-	annotations_put_ack(lease->handover_ack, sizeof(lease->handover_ack), order->lease.ack_id,
-	    order->lease.ack, elector->ack_why);
-	annotations_put_standby(lease->standby, sizeof(lease->standby), &order->lease.standby);
-	lease->paused_until[0] = '\0';
-	if (order->lease.paused_us)
-		kube_time_put(lease->paused_until, order->lease.paused_us);
-	annotations_put_block(lease->block, sizeof(lease->block), &order->lease.block);
-	memcpy(lease->timing, elector->timing, sizeof(lease->timing));
-	if (elector->pair[0])
-		memcpy(lease->pair, elector->pair, sizeof(lease->pair));
-}
-
-void lease_write(struct elector *elector, const struct machine_todo *order)
-{
-	const struct us_config *config = elector->config;
-	struct kube_lease lease = elector->lease.last;
+	struct lease_keeper *keeper = &elector->lease;
 	struct buf body = buf_make(1 << 20);
-	json_t *object;
+	json_t *object = kube_lease_write(keeper->base, lease, namespace_of(elector), keeper->name);
 
-	lease.holder[0] = '\0';
-	if (order->lease.claim)
-		(void)str_copy(lease.holder, sizeof(lease.holder),
-		    str_of(config_text_at(config, config->self_name)));
-	lease.term = order->lease.term;
-	lease.led_term = order->lease.led_term;
-	lease.phase = order->lease.phase;
-	lease.renew_us = order->lease.renew_us;
-	if (order->lease.acquire) {
-		lease.acquire_us = order->lease.renew_us;
-		lease.transitions++;
-	}
-	lease.instance = elector->machine.options.instance;
-	lease.duration_ms = config->lease_duration_ms;
-	put_texts(elector, order, &lease);
-	object = kube_lease_write(elector->lease.base, &lease,
-	    config_text_at(config, config->namespace), KUBE_LEASE_NAME);
 	kube_json_put(&body, object);
 	json_decref(object);
-	ask(elector, elector->lease.base ? KUBE_PUT : KUBE_POST, buf_str(&body), write_done);
+	ask(elector, keeper->base ? KUBE_PUT : KUBE_POST, buf_str(&body), write_done);
 	buf_free(&body);
 }
 
@@ -218,25 +154,24 @@ void lease_write(struct elector *elector, const struct machine_todo *order)
 static void on_object(void *arg, enum kube_watch_event kind, const json_t *object)
 {
 	struct elector *elector = arg;
-	struct machine_event event = { .input = MACHINE_LEASE_WATCHED };
 	struct kube_lease lease;
 	struct err err;
 
-	if (strcmp(kube_json_text(json_object_get(object, "metadata"), "name"), KUBE_LEASE_NAME) !=
-	    0)
+	if (strcmp(kube_json_text(json_object_get(object, "metadata"), "name"),
+		elector->lease.name) != 0)
 		return;
-	if (kind != KUBE_WATCH_DELETED) {
-		if (kube_lease_parse(object, &lease, &err)) {
-			log_warn("own lease in the watch: %s", err.text);
-			return;
-		}
-		judge(elector, &lease, &event.watched);
-	} else {
+	if (kind == KUBE_WATCH_DELETED) {
 		/* A PUT against the old version fails from now on; the next write is a POST. */
 		json_decref(elector->lease.base);
 		elector->lease.base = NULL;
+		elector->lease.ops->watched(elector, NULL);
+		return;
 	}
-	elector_feed(elector, &event);
+	if (kube_lease_parse(object, &lease, &err)) {
+		log_warn("own lease in the watch: %s", err.text);
+		return;
+	}
+	elector->lease.ops->watched(elector, &lease);
 }
 
 static void on_nothing(void *arg)
@@ -264,16 +199,18 @@ void lease_watch(struct elector *elector)
 		.on_alive = on_nothing,
 		.on_error = on_error };
 	struct kube_watch_options options = { .target = CREDENTIAL_ELECTOR,
-		.query = "fieldSelector=metadata.name%3D" KUBE_LEASE_NAME,
 		.deadline_ms = config_request_deadline_ms(elector->config) };
-	struct buf path;
+	struct buf path, query = buf_make(256);
 
 	if (elector->lease.watch)
 		return;
 	lease_path(elector, true, &path);
+	buf_printf(&query, "fieldSelector=metadata.name%%3D%s", elector->lease.name);
 	options.path = path.data;
+	options.query = query.data;
 	elector->lease.watch =
 	    kube_watch_start(elector->client, role_loop(elector->process), &options, &ops, elector);
+	buf_free(&query);
 	buf_free(&path);
 }
 

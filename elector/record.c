@@ -434,7 +434,8 @@ static void loaded_lease(void *arg, const struct kube_answer *answer)
 	bool ok = object || answer->class == KUBE_NOT_FOUND;
 
 	if (ok) {
-		(void)lease_take(elector, object, &elector->record.loaded.loaded.lease);
+		lease_take(elector, object);
+		claim_judge(elector, &elector->record.loaded.loaded.lease);
 		elector->record.loaded.loaded.date_us = answer->date_us;
 	}
 	load_part(elector, answer, ok, "own lease");

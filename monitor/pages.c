@@ -52,6 +52,20 @@ static void answer_readyz(struct monitor *monitor, int64_t now_ns, struct http_a
 	buf_printf(&answer->body, "not ready: %s\n", why);
 }
 
+/* Who leads instead, and how old that knowledge is: for clients that look for the leader. */
+static void put_leader(const struct monitor *monitor, int64_t now_ns, struct buf *out)
+{
+	const struct status_leadership *l = &monitor->status->leadership;
+	int64_t age_ns = now_ns - l->leader_seen_ns;
+
+	if (!l->known || !l->leader[0])
+		return;
+	buf_puts(out, ",\"leader\":");
+	buf_json_string(out, str_of(l->leader));
+	buf_printf(
+	    out, ",\"leaderSeenAgoMs\":%lld", (long long)(age_ns > 0 ? age_ns / 1000000 : 0));
+}
+
 static void answer_leader(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
 {
 	struct fence_view view = { 0 };
@@ -71,7 +85,9 @@ static void answer_leader(struct monitor *monitor, int64_t now_ns, struct http_a
 		return;
 	}
 	answer->status = 503;
-	buf_printf(&answer->body, "{\"leading\":false,\"reason\":\"%s\"}\n", why);
+	buf_printf(&answer->body, "{\"leading\":false,\"reason\":\"%s\"", why);
+	put_leader(monitor, now_ns, &answer->body);
+	buf_puts(&answer->body, "}\n");
 }
 
 static void answer_root(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)

@@ -41,6 +41,8 @@ void status_take_leadership(
 	KEEP_TEXT(l->holds, m->holds);
 	KEEP_TEXT(l->operation, m->operation);
 	KEEP_TEXT(l->nonce, m->nonce);
+	KEEP_TEXT(l->leader, m->leader);
+	l->leader_seen_ns = (int64_t)m->leader_seen_ns;
 	l->role = m->role;
 	l->term = m->term;
 	l->led_term = m->led_term;

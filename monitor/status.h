@@ -23,10 +23,10 @@
 struct status_leadership {
 	bool known;
 	int64_t heard_ns;
-	char state[33], reason[513], holds[129], operation[65], nonce[17];
+	char state[33], reason[513], holds[129], operation[65], nonce[17], leader[254];
 	uint32_t role; /* enum fence_role */
 	uint64_t term, led_term;
-	int64_t since_us, renewed_ns, valid_until_ns;
+	int64_t since_us, renewed_ns, valid_until_ns, leader_seen_ns;
 	bool armed, complete;
 };
 

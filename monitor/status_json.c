@@ -111,6 +111,8 @@ static void put_leadership(const struct status *status, int64_t now_ns, struct b
 	text(out, "holdsPromotion", l->holds);
 	text(out, "operation", l->operation);
 	text(out, "nonce", l->nonce);
+	text(out, "leader", l->leader);
+	age_of(out, "leaderSeenAgoMs", l->leader[0] ? l->leader_seen_ns : 0, now_ns);
 	age_of(out, "heardAgoMs", l->heard_ns, now_ns);
 	buf_puts(out, "}");
 }

@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static void row_of(
 	row(out, name, value);
 }
 
-static void put_leadership(const struct status *status, struct buf *out)
+static void put_leadership(const struct status *status, int64_t now_ns, struct buf *out)
 {
 	const struct status_leadership *l = &status->leadership;
 
@@ -49,7 +49,11 @@ static void put_leadership(const struct status *status, struct buf *out)
 	row(out, "state", l->state);
 	row_of(out, "term", "%llu", (unsigned long long)l->term);
 	row(out, "reason", l->reason);
-	row(out, "armed", l->armed ? "yes" : "no");
+	if (l->leader[0])
+		row_of(out, "leader", "%s, seen %.1f s ago", l->leader,
+		    (double)(now_ns - l->leader_seen_ns) / 1e9);
+	if (status->config->mode != CONFIG_REPLICAS)
+		row(out, "armed", l->armed ? "yes" : "no");
 }
 
 static void put_peer(const struct status *status, int64_t now_ns, struct buf *out)
@@ -112,7 +116,7 @@ void status_put_page(
 	put_text(out, self);
 	buf_puts(out, "</h1>\n<table>\n");
 	row(out, "mode", status_mode_word(status->config->mode));
-	put_leadership(status, out);
+	put_leadership(status, now_ns, out);
 	row_of(out, "fence page", left_ns > 0 ? "leading for %.1f s more" : "not leading",
 	    (double)left_ns / 1e9);
 	put_peer(status, now_ns, out);

@@ -77,6 +77,30 @@ static void leader_follows_the_page(void **state)
 	assert_non_null(strstr(get("/leader", NOW_NS, 503), "there is no fence page"));
 }
 
+/* A client that asks the wrong one is told whom to ask, and how old that is. */
+static void another_leader_is_named_while_its_elector_says_so(void **state)
+{
+	struct role_id elector = { ROLE_ELECTOR, 0 };
+	struct msg_status_leadership m = { .role = FENCE_STANDBY,
+		.leader = STR_LIT("hub-\"a\""),
+		.leader_seen_ns = NOW_NS - 1500000000 };
+
+	(void)state;
+	page[FENCE_WORD_HEAD] = fence_head(FENCE_STANDBY);
+	status_linked(monitor.status, elector);
+	status_take_leadership(monitor.status, &m, NOW_NS);
+	assert_string_equal(get("/leader", NOW_NS, 503),
+	    "{\"leading\":false,\"reason\":\"this hub is not the leader\","
+	    "\"leader\":\"hub-\\\"a\\\"\",\"leaderSeenAgoMs\":1500}\n");
+	m.leader = STR_LIT("");
+	status_take_leadership(monitor.status, &m, NOW_NS);
+	assert_null(strstr(get("/leader", NOW_NS, 503), "leader\":"));
+	m.leader = STR_LIT("hub-a");
+	status_take_leadership(monitor.status, &m, NOW_NS);
+	status_unlinked(monitor.status, elector);
+	assert_null(strstr(get("/leader", NOW_NS, 503), "leader\":"));
+}
+
 static void health_is_told_with_its_reason(void **state)
 {
 	struct msg_status_leadership m = { .state = STR_LIT("ACTIVE"), .role = FENCE_LEADING };
@@ -124,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(leader_follows_the_page),
+		TEST(another_leader_is_named_while_its_elector_says_so),
 		TEST(health_is_told_with_its_reason),
 		TEST(the_peers_age_is_made_at_the_scrape),
 		TEST(any_other_path_is_404),
