@@ -54,14 +54,23 @@ void workload_run(struct supervisor *supervisor, uint64_t term, uint64_t valid_u
 		tell_start(supervisor);
 }
 
-/* Without a runner the answer is what is known: an empty uid, or one that is being emptied. */
+/* While a command may run, one that ended by itself may just be starting again, so that only what the
+ * runner sees after this word counts (H18). Else the answer is what is known: an empty uid, or one
+ * that is being emptied. */
 void workload_stop(struct supervisor *supervisor)
 {
+	struct process *runner = runner_of(supervisor);
+	bool may_run = supervisor->run_wanted && has_workload(supervisor) && process_serves(runner);
+
 	supervisor->run_wanted = false;
-	if (process_serves(runner_of(supervisor)))
-		process_tell(runner_of(supervisor), CONTROL_STOP, 0, 0);
-	if (!has_workload(supervisor) || supervisor->seen_empty)
+	if (process_serves(runner))
+		process_tell(runner, CONTROL_STOP, 0, 0);
+	if (may_run) {
+		supervisor->seen_empty = false;
+		supervisor->run_seq = runner->control.sent;
+	} else if (!has_workload(supervisor) || supervisor->seen_empty) {
 		tell_elector(supervisor, false, true);
+	}
 }
 
 void workload_on_seen(struct supervisor *supervisor, const struct us_ctl *ctl)

@@ -117,6 +117,25 @@ static void a_stop_right_behind_a_start_is_answered_by_the_runner(void **state)
 	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 1);
 }
 
+/* H18: a command that ended by itself is started again by the runner, without a word. */
+static void a_stop_of_a_command_that_ended_by_itself_is_answered_by_the_runner(void **state)
+{
+	struct us_ctl seen = { .type = CONTROL_WORKLOAD_SEEN, .a = { 0, 1, 1 } };
+
+	(void)state;
+	workload_run(&supervisor, 7, 1000);
+	hears(runner_end, CONTROL_START, 7, 1000);
+	workload_on_seen(&supervisor, &seen);
+	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 1);
+	workload_stop(&supervisor);
+	hears(runner_end, CONTROL_STOP, 0, 0);
+	hears_nothing(elector_end);
+	assert_false(supervisor.seen_empty); /* the stop in order waits for it, too */
+	seen.a[2] = 2;
+	workload_on_seen(&supervisor, &seen);
+	hears(elector_end, CONTROL_WORKLOAD_SEEN, 0, 1);
+}
+
 static void a_new_runner_hears_the_last_word(void **state)
 {
 	(void)state;
@@ -181,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(words_are_passed_on),
 		TEST(a_stop_right_behind_a_start_is_answered_by_the_runner),
+		TEST(a_stop_of_a_command_that_ended_by_itself_is_answered_by_the_runner),
 		TEST(a_new_runner_hears_the_last_word),
 		TEST(without_a_workload_the_elector_is_answered),
 		TEST(a_dead_runners_workload_is_ended),
