@@ -89,13 +89,6 @@ enum verdict monitor_on_status_credential(
 	return fine_if(status_take_credential(monitor->status, from->peer, m));
 }
 
-enum verdict monitor_on_status_rights(
-    struct monitor *monitor, const struct link *from, const struct msg_status_rights *m, int fd)
-{
-	(void)fd;
-	return fine_if(status_take_rights(monitor->status, from->peer, m));
-}
-
 enum verdict monitor_on_metric(
     struct monitor *monitor, const struct link *from, const struct msg_metric *m, int fd)
 {

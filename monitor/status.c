@@ -194,15 +194,6 @@ bool status_take_credential(
 	return true;
 }
 
-bool status_take_rights(
-    struct status *status, struct role_id from, const struct msg_status_rights *m)
-{
-	if (!holds(status, from, m->credential))
-		return false;
-	KEEP_TEXT(status->credentials[m->credential].rights, m->text);
-	return true;
-}
-
 void status_linked(struct status *status, struct role_id peer)
 {
 	status->linked[peer.role][peer.shard] = true;

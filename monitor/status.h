@@ -66,7 +66,6 @@ struct status_credential {
 	uint32_t generation;
 	char subject[254];
 	int64_t expires_us;
-	char rights[3073]; /* "" = not said */
 };
 
 struct status_blocked {
@@ -113,8 +112,6 @@ bool status_take_worker(
     struct status *status, struct role_id from, const struct msg_status_worker *m);
 bool status_take_credential(
     struct status *status, struct role_id from, const struct msg_status_credential *m);
-bool status_take_rights(
-    struct status *status, struct role_id from, const struct msg_status_rights *m);
 
 /* Is the elector known to be at work? Else why not, for a person. */
 bool status_is_ready(const struct status *status, int64_t now_ns, char why[128]);

@@ -282,7 +282,6 @@ static void put_credentials(const struct status *status, struct buf *out)
 		number(out, "generation", credential->generation);
 		text(out, "subject", credential->subject);
 		time_of(out, "expires", credential->expires_us);
-		text(out, "rights", credential->rights);
 		buf_puts(out, "}");
 	}
 	buf_puts(out, "]");
