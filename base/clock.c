@@ -23,6 +23,13 @@ int64_t base_clock_boot_ns(void)
 	return (int64_t)ts.tv_sec * BASE_NS_PER_S + ts.tv_nsec;
 }
 
+int64_t base_clock_monotonic_us(void)
+{
+	struct timespec ts = read_clock(CLOCK_MONOTONIC);
+
+	return (int64_t)ts.tv_sec * 1000000LL + ts.tv_nsec / 1000;
+}
+
 int64_t base_clock_wall_us(void)
 {
 	struct timespec ts = read_clock(CLOCK_REALTIME);

@@ -14,6 +14,8 @@
 
 /* Nanoseconds of CLOCK_BOOTTIME. Cannot fail. */
 int64_t base_clock_boot_ns(void);
+/* Microseconds of CLOCK_MONOTONIC, for systemd alone, which wants them. Cannot fail. */
+int64_t base_clock_monotonic_us(void);
 /* Microseconds of CLOCK_REALTIME since 1970-01-01. Cannot fail. */
 int64_t base_clock_wall_us(void);
 

@@ -110,3 +110,22 @@ enum ctl_exit client_ask(
 		close(fd);
 	return code;
 }
+
+enum ctl_exit client_daemon(const char *path, long *pid, struct err *err)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	int fd;
+	enum ctl_exit code = connect_to(path, "admin", CLIENT_PATIENCE_S, &fd, err);
+
+	if (code == CTL_DONE && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+				    peer.pid < 1 || peer.uid != 0)) {
+		err_set(err, "%s: its listener is no understudyd", path);
+		code = CTL_NO_DAEMON;
+	}
+	if (code == CTL_DONE)
+		*pid = peer.pid;
+	if (fd >= 0)
+		close(fd);
+	return code;
+}

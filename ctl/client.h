@@ -22,4 +22,7 @@ enum ctl_exit client_read(const char *path, struct buf *out, struct err *err);
 enum ctl_exit client_ask(
     const char *path, struct str line, int patience_s, struct buf *out, struct err *err);
 
+/* The process that listens on admin.sock, which is understudyd itself, by the kernel's word. */
+enum ctl_exit client_daemon(const char *path, long *pid, struct err *err);
+
 #endif

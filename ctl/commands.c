@@ -9,6 +9,7 @@
 
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
+#include "ctl/reload.h"
 #include "ctl/show.h"
 
 static command_run_fn run_status, run_history, run_help;
@@ -83,6 +84,21 @@ static const struct command commands[] = {
 	    "hub's\n"
 	    "name; --yes gives it in a script, --list the list of deletions that was seen.\n",
 	    mirror_sync },
+	{ "reload", "reload", "has the configuration file read again",
+	    "As root. Workers come and go, roles whose part changed start anew, every credential "
+	    "is read\n"
+	    "again and may be for another server or subject. What takes a restart of understudyd, "
+	    "or is\n"
+	    "not valid, refuses the whole and changes nothing. Exit: 0 reloaded, 1 refused, 3 not "
+	    "known.\n",
+	    reload_run },
+	{ "worker", "worker list [-o text|json] | remove NAME",
+	    "the workers of this hub; how one is taken away",
+	    "list shows each worker's state, term and Active. remove prints what to do: workers "
+	    "stand in\n"
+	    "the configuration file, which reload reads again; a claim on a worker goes by "
+	    "break-glass only.\n",
+	    reload_worker },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
 	    "Prints the help of a command.\n", run_help },
 };

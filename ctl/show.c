@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#define MAX_EVENTS    8
-#define LONG_LEASE_MS 300000 /* H17 */
+#define MAX_EVENTS     8
+#define LONG_LEASE_MS  300000 /* H17 */
+#define EXPIRES_SOON_S 600
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -110,12 +112,37 @@ static void put_silent_processes(const json_t *document, struct buf *out)
 	}
 }
 
+/* -1: no time, or of another form than the document's. */
+static long long seconds_of(const char *text)
+{
+	struct tm tm = { 0 };
+
+	return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? (long long)timegm(&tm) : -1;
+}
+
+/* Later than the kubelet renews a token that lives an hour, so that it is true when it is said; the
+ * log has warned before. */
+static void warn_of_expiry(
+    const json_t *document, const json_t *credential, const char *name, struct buf *out)
+{
+	long long now = seconds_of(text_of(document, "time"));
+	long long end = seconds_of(text_of(credential, "expires"));
+
+	if (now < 0 || end < 0 || end - now >= EXPIRES_SOON_S)
+		return;
+	warn(out, end > now ? "expires within minutes: credential " : "has expired: credential ",
+	    name, text_of(credential, "worker"));
+}
+
 static void put_warnings(const json_t *document, struct buf *out)
 {
 	const json_t *peer = json_object_get(document, "peer");
 	const json_t *mirror = json_object_get(document, "mirror"), *item;
+	const json_t *reload = json_object_get(document, "reload");
 	size_t i;
 
+	if (json_is_object(reload) && !is_true(reload, "done"))
+		warn(out, "", text_of(reload, "text"), "");
 	if (!is_true(document, "ready"))
 		warn(out, "not ready: ", text_of(document, "notReady"), "");
 	put_silent_processes(document, out);
@@ -139,10 +166,62 @@ static void put_warnings(const json_t *document, struct buf *out)
 		if (json_is_false(json_object_get(item, "usable")))
 			warn(out, "no usable credential ", text_of(item, "name"),
 			    text_of(item, "worker"));
+		else
+			warn_of_expiry(document, item, text_of(item, "name"), out);
 	}
 }
 
 /* --- The facts ------------------------------------------------------------------------------ */
+
+static void put_follows(const json_t *follower, struct buf *out)
+{
+	if (!text_of(follower, "follows")[0]) {
+		buf_puts(out, "follows no hub yet");
+		return;
+	}
+	buf_puts(out, "follows ");
+	show_text(out, text_of(follower, "follows"));
+	buf_printf(out, ", term %lld", number_of(follower, "term"));
+}
+
+/* A worker: whom it follows and why, what its own software reads. */
+static void put_follower(const json_t *document, struct buf *out)
+{
+	const json_t *follower = json_object_get(document, "follower"), *look;
+	const char *handed = text_of(follower, "handedOver");
+	size_t i;
+
+	if (!json_is_object(follower))
+		return;
+	put_label(out, "handed over");
+	show_text(out, handed[0] ? handed : "nothing");
+	buf_printf(out, "; no term below %lld is followed\n", number_of(follower, "maxTerm"));
+	if (text_of(follower, "pending")[0]) {
+		put_label(out, "pending");
+		show_text(out, text_of(follower, "pending"));
+		buf_printf(out, " claims to lead, confirmed by %lld of %lld looks\n",
+		    number_of(follower, "confirmations"),
+		    number_of(follower, "confirmationsNeeded"));
+	}
+	put_label(out, "conditions");
+	buf_puts(out, "ControllerConnected ");
+	show_text(out, text_of(follower, "controllerConnected"));
+	buf_puts(out, ", ControllerEndpointSynced ");
+	show_text(out, text_of(follower, "controllerEndpointSynced"));
+	buf_puts(out, "\n");
+	json_array_foreach(json_object_get(follower, "looks"), i, look)
+	{
+		buf_puts(out, "  ");
+		show_column(out, text_of(look, "hub"), 14);
+		show_text(out, text_of(look, "look"));
+		buf_puts(out, "\n");
+	}
+	if (text_of(follower, "operator")[0]) {
+		put_label(out, "operator");
+		show_text(out, text_of(follower, "operator"));
+		buf_puts(out, "\n");
+	}
+}
 
 static void put_head(const json_t *document, struct buf *out)
 {
@@ -154,6 +233,8 @@ static void put_head(const json_t *document, struct buf *out)
 		show_text(out, text_of(leadership, "state"));
 		buf_puts(out, "  since ");
 		show_text(out, text_of(leadership, "since"));
+	} else if (json_is_object(json_object_get(document, "follower"))) {
+		put_follows(json_object_get(document, "follower"), out);
 	} else {
 		buf_puts(out, "state unknown");
 	}
@@ -239,7 +320,7 @@ static void put_peer(const json_t *document, struct buf *out)
 	    is_true(leadership, "complete") ? "complete" : "incomplete");
 }
 
-static void put_workers(const json_t *document, struct buf *out)
+void show_workers(const json_t *document, struct buf *out)
 {
 	const json_t *workers = json_object_get(document, "workers"), *worker;
 	size_t i, widest = 6;
@@ -320,7 +401,8 @@ void show_hubs(const json_t *document, struct buf *out)
 void show_status(const json_t *document, struct buf *out)
 {
 	show_hubs(document, out);
-	put_workers(document, out);
+	put_follower(document, out);
+	show_workers(document, out);
 	show_listed(document, NULL, 20, out);
 	if (json_array_size(json_object_get(document, "history")))
 		buf_puts(out, "\nLAST TRANSITIONS\n");

@@ -20,6 +20,8 @@ void show_hubs(const json_t *document, struct buf *out);
 void show_mirror_lines(const json_t *document, struct buf *out);
 void show_sync(const json_t *document, bool excluded, struct buf *out);
 void show_listed(const json_t *document, const char *only, size_t most, struct buf *out);
+/* Each worker of the configuration, a line or two; nothing when there is none. */
+void show_workers(const json_t *document, struct buf *out);
 /* All transitions that are known, one a line. */
 void show_history(const json_t *document, struct buf *out);
 /* One text without control characters; the same in a column, where a longer one pushes the rest. */

@@ -347,6 +347,18 @@ static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int
 	elector_feed(elector, &event);
 }
 
+/* Workers came or went; nothing else of an elector's part changes while it runs. */
+static void on_config(void *ctx, const struct us_config *before)
+{
+	struct elector *elector = ctx;
+
+	(void)before;
+	elector->config = role_config(elector->process);
+	elector->shards = config_shard_count(elector->config);
+	/* Who was asked and is gone is waited for until its time is over, as any that is silent. */
+	elector->machine.options.workers = elector->config->worker_count;
+}
+
 /* H21: a stop is no hand-over: the page is closed, the Lease stays as it is and runs out. */
 static void on_stop(void *ctx, int64_t deadline_ns)
 {
@@ -363,5 +375,6 @@ const struct role_ops elector_ops = {
 	.on_link_end = on_link_end,
 	.on_credential = on_credential,
 	.on_control = on_control,
+	.on_config = on_config,
 	.on_stop = on_stop,
 };

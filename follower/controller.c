@@ -308,4 +308,5 @@ void controller_changed(struct follower *follower)
 		judge_token(follower, i, now_us);
 	if (follower->has_object)
 		write_later(follower, GATHER_NS);
+	show_follower(follower);
 }

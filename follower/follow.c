@@ -48,6 +48,9 @@ void follow_hand_over(struct follower *follower)
 		follower->handed_term == follower->rule.current.term &&
 		follower->handed_token == hub->generation))
 		return;
+	/* The floor first, whatever led here: also when it could not be written before (H19). */
+	if (!keep_term(follower, follower->rule.max_term))
+		return;
 	content = (struct handover_content){ .endpoint = str_of(hub->endpoint),
 		.token = buf_str(&hub->token),
 		.ca = str_of(hub->ca),
@@ -64,6 +67,7 @@ void follow_hand_over(struct follower *follower)
 	follower->handed_token = hub->generation;
 	if (config->argument_count > 0)
 		role_tell(follower->process, CONTROL_RUN, hub->index + 1, 0, NULL);
+	operator_step(follower);
 	controller_changed(follower);
 }
 
@@ -82,6 +86,7 @@ static void move(struct follower *follower, const struct rule_choice *choice)
 		    left->name);
 		report_left(left);
 		follower->reconnected = true;
+		follower->told_connected = false;
 		role_metric(follower->process, METRIC_HUB_SWITCHES, NULL, NULL, 1000000);
 	} else {
 		log_info("following %s, term %" PRIu64, hub->name, choice->term);

@@ -14,6 +14,9 @@
  *   controller  ClusterController/active: what was pushed; status
  *   challenge   HubProbes: a hub asks what we see (C3)
  *   report      conditions on the Cluster object of the hub that is followed (6.6)
+ *   events      Events about that object (6.6)
+ *   operator    the Secret and the Deployment of a worker's operator that knows of no follower
+ *   show        what the monitor shows
  *   messages    what it is given
  */
 #ifndef FOLLOWER_FOLLOWER_H
@@ -69,6 +72,7 @@ struct hub {
 	enum peer_why cluster_why;
 	json_t *conditions; /* of its Cluster object, NULL: not read */
 	char version[64];
+	bool superseded; /* told: it claims a term that is over */
 	uint64_t report_id;
 	/* Its Lease (renewal.c). */
 	struct kube_watch *watch;
@@ -102,8 +106,9 @@ struct follower {
 	uint64_t handover_generation;
 	int handed; /* whose files lie there; RULE_NOWHERE */
 	uint64_t handed_term, handed_token;
-	uint64_t kept_term; /* on the disk */
-	bool reconnected;   /* to be told once (W25) */
+	uint64_t kept_term;  /* on the disk */
+	bool reconnected;    /* to be told once (W25) */
+	bool told_connected; /* as an Event, of the hub that is followed */
 	/* The own cluster (controller.c). */
 	struct kube_watch *controller, *probes;
 	bool listed, has_object;
@@ -114,6 +119,11 @@ struct follower {
 	uint64_t status_id;
 	struct condition connected, synced, ready[RULE_HUBS];
 	struct challenge challenges[RULE_HUBS];
+	/* operator.c */
+	struct loop_timer operator_timer;
+	uint64_t operator_id;
+	bool operator_again; /* something was handed over while a request ran */
+	const char *operator_said;
 };
 
 extern const struct role_ops follower_ops;
@@ -165,6 +175,20 @@ void controller_timer(void *arg, int64_t now_ns);
 
 /* --- challenge.c --- */
 void challenge_start(struct follower *follower);
+
+/* --- show.c --- */
+void show_follower(struct follower *follower);
+
+/* --- operator.c --- */
+/* Keeps the Secret equal to what is handed over, now and then and after each hand-over. */
+void operator_step(struct follower *follower);
+void operator_timer(void *arg, int64_t now_ns);
+/* For a person; "" without such a Secret. */
+const char *operator_state(const struct follower *follower);
+
+/* --- events.c --- */
+/* reason: one of upstream's. Waited for by nobody. */
+void events_post(struct hub *hub, const char *reason, bool warning, const char *note);
 
 /* --- report.c --- */
 /* Conditions of the hub that is followed, after a look at it. */

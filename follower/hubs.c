@@ -74,6 +74,17 @@ void hubs_tell_monitor(const struct hub *hub)
 	(void)role_send(hub->follower->process, ROLE_MONITOR, 0, MSG_STATUS_CREDENTIAL, &status);
 }
 
+/* W27: the hub itself cannot be told, the other one can. */
+static void tell_mistrust(struct hub *hub)
+{
+	struct follower *follower = hub->follower;
+
+	for (unsigned i = 0; i < follower->hub_count; i++)
+		if (&follower->hubs[i] != hub)
+			events_post(&follower->hubs[i], "CertVerificationFailed", true,
+			    "the other hub's certificate is not signed by the configured CA");
+}
+
 static void set_state(struct hub *hub, enum token_state state, const char *detail)
 {
 	bool changed = hub->token_state != state;
@@ -85,6 +96,8 @@ static void set_state(struct hub *hub, enum token_state state, const char *detai
 	if (changed)
 		log_write(state <= TOKEN_PROVED ? LOG_INFO : LOG_WARN, "token for %s: %s%s%s",
 		    hub->name, hubs_state_name(state), detail[0] ? ": " : "", detail);
+	if (changed && state == TOKEN_MISTRUSTED)
+		tell_mistrust(hub);
 	hubs_tell_monitor(hub);
 	controller_changed(hub->follower);
 }
@@ -172,22 +185,44 @@ static bool adopt(struct hub *hub, struct str token, struct err *err)
 	return true;
 }
 
+/* The same token under another CA: what proves the hub to us changed, not what proves us (B9). */
+static bool adopt_again(struct hub *hub, struct err *err)
+{
+	struct buf token = buf_make_secret(TOKEN_MAX_BYTES);
+	bool adopted;
+
+	buf_append(&token, hub->token.data, hub->token.len);
+	adopted = !token.failed && adopt(hub, buf_str(&token), err);
+	buf_free(&token);
+	return adopted;
+}
+
 const char *hubs_loaded(struct hub *hub, const struct msg_credential *m)
 {
-	static const char broken[] = "the token of the file cannot be used";
+	static const char broken[] = "the CA or the token of the file cannot be used";
 	struct err err = { "" };
+	char *before = hub->ca;
+	bool usable = true;
 
-	free(hub->ca);
 	hub->ca = strndup(m->ca.p, m->ca.n);
 	CHECK(hub->ca);
-	hub->generation = m->generation;
-	hub->from_file = m->token.n > 0;
-	if (hub->from_file && !adopt(hub, m->token, &err)) {
+	if (hub->generation < m->generation)
+		hub->generation = m->generation;
+	if (m->token.n > 0)
+		usable = adopt(hub, m->token, &err);
+	else if (hub->has_client)
+		usable = adopt_again(hub, &err);
+	if (usable) {
+		hub->from_file = m->token.n > 0;
+		free(before);
+	} else {
 		log_error("token for %s: %s", hub->name, err.text);
-		return broken;
+		/* What worked goes on. */
+		free(before ? hub->ca : NULL);
+		hub->ca = before ? before : hub->ca;
 	}
 	hubs_look(hub->follower, 0);
-	return NULL;
+	return usable ? NULL : broken;
 }
 
 /* --- Delivery (H12) --------------------------------------------------------------------------- */

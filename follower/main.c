@@ -59,6 +59,7 @@ static struct follower *follower_open(struct role_process *process)
 	follower->secret_timer = (struct loop_timer){ .fire = hubs_look, .arg = follower };
 	follower->move_timer = (struct loop_timer){ .fire = follow_timer, .arg = follower };
 	follower->status_timer = (struct loop_timer){ .fire = controller_timer, .arg = follower };
+	follower->operator_timer = (struct loop_timer){ .fire = operator_timer, .arg = follower };
 	for (unsigned i = 0; i < follower->hub_count; i++) {
 		struct hub *hub = &follower->hubs[i];
 
@@ -82,6 +83,7 @@ static void follower_close(struct follower *follower)
 	loop_timer_cancel(loop, &follower->secret_timer);
 	loop_timer_cancel(loop, &follower->move_timer);
 	loop_timer_cancel(loop, &follower->status_timer);
+	loop_timer_cancel(loop, &follower->operator_timer);
 	if (follower->controller)
 		kube_watch_stop(follower->controller);
 	if (follower->probes)

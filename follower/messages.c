@@ -32,8 +32,12 @@ static void tell_own(struct follower *follower, uint64_t refused_generation)
 	struct msg_status_credential status = { .credential = CREDENTIAL_FOLLOWER,
 		.usable = refused_generation == 0 };
 
-	if (!refused_generation &&
-	    !kube_client_identity(follower->client, CREDENTIAL_FOLLOWER, &identity))
+	/* A rotation that was refused takes nothing away: the one in use is what counts. */
+	if (kube_client_identity(follower->client, CREDENTIAL_FOLLOWER, &identity))
+		status.usable = true;
+	else if (refused_generation)
+		identity.generation = refused_generation;
+	else
 		return;
 	status.generation = identity.generation;
 	status.subject = str_of(identity.subject);
@@ -55,6 +59,7 @@ static const char *take_own(
 		challenge_start(follower);
 	}
 	hubs_look(follower, 0);
+	operator_step(follower);
 	return NULL;
 }
 
@@ -81,6 +86,7 @@ static void on_link(void *ctx, struct link *link)
 	if (link->peer.role != ROLE_MONITOR)
 		return;
 	tell_own(follower, 0);
+	show_follower(follower);
 	for (unsigned i = 0; i < follower->hub_count; i++)
 		hubs_tell_monitor(&follower->hubs[i]);
 }

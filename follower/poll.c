@@ -164,6 +164,27 @@ static void poll_later(struct follower *follower, const struct rule_decision *de
 	    role_loop(follower->process), &follower->poll_timer, base_clock_boot_ns() + delay_ns);
 }
 
+/* B11: a hub that still claims to lead with a term that is over may be what its name stood for
+ * once: it is looked at over a new connection. */
+static void redial_superseded(struct follower *follower)
+{
+	for (unsigned i = 0; i < follower->hub_count; i++) {
+		struct hub *hub = &follower->hubs[i];
+
+		if (!rule_is_superseded(&follower->rule, &hub->look)) {
+			hub->superseded = false;
+			continue;
+		}
+		if (!hub->superseded)
+			log_info("%s claims term %llu, %llu is the highest: its connection is "
+				 "dropped",
+			    hub->name, (unsigned long long)hub->look.lease_term,
+			    (unsigned long long)follower->rule.max_term);
+		hub->superseded = true;
+		kube_client_redial(follower->client, hub_target(hub));
+	}
+}
+
 static void decide(struct follower *follower)
 {
 	struct rule_input input = { .push = follower->push };
@@ -174,6 +195,7 @@ static void decide(struct follower *follower)
 		input.looks[i] = follower->hubs[i].look;
 	decision = rule_decide(&follower->rule, &input);
 	tell_notes(follower, decision.notes);
+	redial_superseded(follower);
 	if (decision.verdict == RULE_KEEP && follower->rule.current.hub == RULE_NOWHERE) {
 		log_info("no hub claims to lead: %s, the first of the list, is used",
 		    follower->hubs[0].name);

@@ -22,6 +22,9 @@ static void on_written(void *arg, const struct kube_answer *answer)
 	hub->report_id = 0;
 	if (answer->class == KUBE_OK) {
 		/* W25: told once; the next look says Connected. */
+		if (follower_current(follower) == hub && follower->reconnected)
+			events_post(hub, "ControllerEndpointChanged", false,
+			    "this worker moved to the hub that leads now");
 		if (follower_current(follower) == hub)
 			follower->reconnected = false;
 	} else if (answer->class != KUBE_CONFLICT) {
@@ -49,12 +52,24 @@ static void write_list(struct hub *hub, json_t *list)
 	json_decref(list);
 }
 
+/* The transition alone is worth an Event. */
+static void tell_connected(struct hub *hub)
+{
+	struct follower *follower = hub->follower;
+	bool connected = follower->connected.status == CONDITION_TRUE;
+
+	if (connected && !follower->told_connected)
+		events_post(hub, "ControllerConnected", false, "this hub serves this worker");
+	follower->told_connected = connected;
+}
+
 void report_followed(struct hub *hub)
 {
 	struct follower *follower = hub->follower;
 	bool connected, synced;
 	json_t *list, *both;
 
+	tell_connected(hub);
 	if (hub->report_id || !hub->conditions || follower->connected.since_us == 0)
 		return;
 	list = condition_merge(
@@ -75,6 +90,8 @@ void report_left(struct hub *hub)
 	if (hub->look.reach != RULE_READ || !hub->conditions)
 		return;
 	kube_client_cancel(hub->follower->client, hub->report_id);
+	events_post(
+	    hub, "ControllerConnectionLost", true, "this worker leaves for the hub that leads now");
 	(void)condition_set(&leaving, CONDITION_UNKNOWN, "Reconnecting",
 	    "this worker leaves for the hub that leads now", base_clock_wall_us());
 	write_list(

@@ -175,6 +175,11 @@ struct rule_decision rule_decide(struct rule *rule, const struct rule_input *inp
 	return decision;
 }
 
+bool rule_is_superseded(const struct rule *rule, const struct rule_look *look)
+{
+	return look->lease_term != 0 && look->lease_term < rule->max_term;
+}
+
 void rule_followed(struct rule *rule, const struct rule_choice *choice)
 {
 	rule->current = *choice;

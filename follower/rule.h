@@ -91,6 +91,8 @@ void rule_init(struct rule *rule, unsigned hub_count, unsigned confirmations, in
 /* After each completed look at all hubs. Counts confirmations; raises current.term and max_term
  * when the hub that is followed shows a higher one. */
 struct rule_decision rule_decide(struct rule *rule, const struct rule_input *input);
+/* It claims to lead, with a term below one that was followed. */
+bool rule_is_superseded(const struct rule *rule, const struct rule_look *look);
 /* The choice was carried out. */
 void rule_followed(struct rule *rule, const struct rule_choice *choice);
 /* At the start no hub made a claim: the first of the list it is, without being established (W18).

@@ -29,6 +29,7 @@ struct role_process {
 	struct role_id self;
 	char title[32];
 	const struct us_config *config;
+	struct us_config *reloaded; /* NULL: config is what was mapped at the start */
 	struct loop *loop;
 	const struct role_ops *ops;
 	void *ctx;
@@ -198,12 +199,41 @@ static int receive_control(
 	return 1;
 }
 
+/* A later configuration comes by its descriptor, which nothing but read is allowed on here. */
+static void take_config(struct role_process *process, int fd)
+{
+	struct us_config *next = malloc(sizeof(*next)), *before = process->reloaded;
+	const struct us_config *was = process->config;
+	size_t n = 0;
+	ssize_t got = 1;
+	struct err err;
+
+	CHECK(next && fd >= 0);
+	while (n < sizeof(*next) && (got = read(fd, (char *)next + n, sizeof(*next) - n)) > 0)
+		n += (size_t)got;
+	close(fd);
+	/* The supervisor has checked it: anything else is a fault of this build. */
+	CHECK(n == sizeof(*next) && config_check(next, &err) == 0);
+	process->config = process->reloaded = next;
+	process->ops->on_config(process->ctx, was);
+	if (before)
+		free(before);
+	else
+		(void)munmap((void *)was, sizeof(*was));
+}
+
 static void handle_control(
     struct role_process *process, const struct us_ctl *ctl, struct str more, int fd)
 {
 	switch (ctl->type) {
 	case CONTROL_LINK: take_link(process, ctl, fd); return;
 	case CONTROL_CRED: take_grant(process, ctl, fd); return;
+	case CONTROL_CONFIG:
+		if (process->ops->on_config)
+			take_config(process, fd);
+		else if (fd >= 0)
+			close(fd);
+		return;
 	case CONTROL_STOP:
 		if (process->ops->on_stop)
 			process->ops->on_stop(process->ctx, (int64_t)ctl->a[0]);

@@ -42,6 +42,9 @@ struct role_ops {
 	/* Control messages that the role itself understands (TARGET, LISTENER, SYNCER_GONE, ...);
 	 * fd (-1: none) belongs to the callee. */
 	void (*on_control)(void *ctx, const struct us_ctl *ctl, struct str more, int fd);
+	/* role_config() is another one from now on, changed in parts that this role can take while
+	 * it runs; `before` goes when this returns. NULL: never told. */
+	void (*on_config)(void *ctx, const struct us_config *before);
 	/* Told to leave by deadline_ns. NULL: leaves at once with 0; else call role_leave. */
 	void (*on_stop)(void *ctx, int64_t deadline_ns);
 };

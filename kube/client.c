@@ -18,6 +18,8 @@
 
 #define DRAIN_MS    30000 /* a watch of an old generation goes on for so long (F7: 60 s at most) */
 #define EXIT_UNSAFE 70
+/* One 401 is told to the supervisor, not each of a burst. */
+#define REFUSED_AGAIN_NS (10 * BASE_NS_PER_S)
 
 /* --- Answers -------------------------------------------------------------------------------- */
 
@@ -157,6 +159,21 @@ static void request_free(struct request *request)
 	free(request);
 }
 
+/* The server does not take the identity in use: its files may hold a newer one by now (B10). */
+static void tell_refused(struct request *request)
+{
+	struct kube_client *client = request->client;
+	struct target *target = client_target(client, request->target);
+	int64_t now_ns = base_clock_boot_ns();
+
+	if (request->answer.class != KUBE_UNAUTHORIZED || !target || !request->pool ||
+	    request->pool->credential != target->credential ||
+	    (target->refused_ns && now_ns - target->refused_ns < REFUSED_AGAIN_NS))
+		return;
+	target->refused_ns = now_ns;
+	role_tell(client->process, CONTROL_CRED_REFUSED, request->target, 0, NULL);
+}
+
 /* Calls back one answered request. False: there is none. */
 static bool deliver(struct kube_client *client)
 {
@@ -179,6 +196,7 @@ static bool deliver(struct kube_client *client)
 		answer->body = buf_str(&request->response);
 	if (!answer->sent)
 		answer->sent_ns = request->asked_ns;
+	tell_refused(request);
 	if (!request->cancelled)
 		request->done(request->arg, answer);
 	request_free(request);
@@ -301,8 +319,26 @@ int kube_client_credential(
 		}
 	credential_drop(target->credential);
 	target->credential = fresh;
+	target->refused_ns = 0;
 	client_kick(client);
 	return 0;
+}
+
+void kube_client_redial(struct kube_client *client, unsigned number)
+{
+	struct target *target = client_target(client, number);
+	int64_t now_ns = base_clock_boot_ns();
+
+	if (!target || !target->pool)
+		return;
+	pool_retire(target->pool);
+	for (struct request *request = client->requests; request; request = request->next)
+		if (request->target == number && request->streaming && request->pool &&
+		    request->state != REQUEST_OVER) {
+			request->drain_ns = now_ns;
+			set_timer(request);
+		}
+	client_kick(client);
 }
 
 bool kube_client_has(const struct kube_client *client, unsigned target)

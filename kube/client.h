@@ -119,6 +119,9 @@ uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *a
     uint32_t idle_ms, kube_chunk_fn *chunk, kube_done_fn *done, void *arg);
 /* No callback afterwards. Unknown ids are fine. The request may still reach the server (H3). */
 void kube_client_cancel(struct kube_client *client, uint64_t id);
+/* From now on requests to this target use new connections, and its watches come again over one:
+ * the name may lead elsewhere than when the old ones were made (B11). */
+void kube_client_redial(struct kube_client *client, unsigned target);
 /* Shuts every connection down in both directions, so that nothing of ours is still on its way
  * (F8, H3). */
 void kube_client_shutdown(struct kube_client *client);

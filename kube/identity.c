@@ -12,7 +12,12 @@ static void tell(struct kube_client *client, unsigned target, uint64_t refused)
 	struct kube_identity identity = { .generation = refused };
 	struct msg_status_credential status = { .credential = target, .usable = refused == 0 };
 
-	if (!refused && !kube_client_identity(client, target, &identity))
+	/* A rotation that was refused takes nothing away: the one in use is what counts. */
+	if (kube_client_identity(client, target, &identity))
+		status.usable = true;
+	else if (refused)
+		identity.generation = refused;
+	else
 		return;
 	status.generation = identity.generation;
 	status.subject = str_of(identity.subject);

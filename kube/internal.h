@@ -93,7 +93,8 @@ struct dial {
 struct target {
 	unsigned number;
 	struct kube_credential *credential;
-	struct pool *pool; /* current; NULL: made on demand */
+	struct pool *pool;  /* current; NULL: made on demand */
+	int64_t refused_ns; /* when the supervisor was told last that the server answers 401 */
 };
 
 struct kube_client {

@@ -178,6 +178,9 @@ static bool check_follower(struct reader *r)
 	}
 	if (!check_follower_hubs(r))
 		return false;
+	if (config->follower.operator_deployment && !config->follower.operator_secret)
+		return config_complain(r, at(r, "follower", "operator-deployment"), NULL,
+		    "operator-secret beside it, which its pods read", "stands alone");
 	for (unsigned n = CREDENTIAL_ELECTOR; n < CREDENTIAL_FOLLOWER; n++)
 		if (config_credential_of(config, n))
 			return config_complain(r, at(r, "credentials", credential_name(n)), NULL,

@@ -10,7 +10,11 @@
 
 #include "base/str.h"
 
-/* subject "" and *expires_us 0 where the token is no JWT or does not say. */
-void jwt_read(struct str token, char subject[256], int64_t *expires_us);
+struct jwt_times {
+	int64_t issued_us, expires_us; /* wall time; 0: it does not say */
+};
+
+/* subject "" and times 0 where the token is no JWT or does not say. */
+void jwt_read(struct str token, char subject[256], struct jwt_times *times);
 
 #endif

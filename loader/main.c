@@ -143,7 +143,9 @@ static int tell_loaded(const struct loader *loader, uint64_t key)
 	const struct material *material = &loader->material;
 	struct us_loaded loaded = { .magic = CONTROL_MAGIC,
 		.port = material->server.port,
-		.fingerprint = material_fingerprint(material, key) };
+		.fingerprint = material_fingerprint(material, key),
+		.issued_us = material->times.issued_us,
+		.expires_us = material->times.expires_us };
 
 	(void)str_copy(loaded.host, sizeof(loaded.host), str_of(material->server.host));
 	(void)str_copy(loaded.subject, sizeof(loaded.subject), str_of(material->subject));

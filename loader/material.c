@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "loader/jwt.h"
+#include "ipc/messages.h"
 #include "loader/pem.h"
 
 void material_init(struct material *material)
@@ -70,7 +70,7 @@ static int check_pair(struct material *material, int64_t now_us, struct err *err
 
 	if (pem_read_pair(buf_str(&material->certificate.bytes), material->certificate.where,
 		buf_str(&material->key.bytes), material->key.where, now_us, &checked,
-		material->subject, err)) {
+		material->subject, &material->times, err)) {
 		buf_free(&checked);
 		return -1;
 	}
@@ -106,10 +106,10 @@ static int check_token(struct material *material, int64_t now_us, struct err *er
 			    "%s: holds a character that no token has (byte %zu); expected one line "
 			    "with a bearer token",
 			    token->where, i + 1);
-	jwt_read(buf_str(bytes), material->subject, &material->expires_us);
-	if (material->expires_us == 0 || material->expires_us > now_us)
+	jwt_read(buf_str(bytes), material->subject, &material->times);
+	if (material->times.expires_us == 0 || material->times.expires_us > now_us)
 		return 0;
-	expires = (time_t)(material->expires_us / 1000000);
+	expires = (time_t)(material->times.expires_us / 1000000);
 	if (gmtime_r(&expires, &tm))
 		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	return err_set(err, "%s: has expired at %s; expected a valid token", token->where, date);
@@ -126,17 +126,33 @@ int material_check(struct material *material, int64_t now_us, struct err *err)
 	return check_pair(material, now_us, err);
 }
 
+/* Length first, so that no byte moves unseen from one part into the next. */
+static void add_part(struct buf *all, struct str part)
+{
+	uint64_t length = part.n;
+
+	buf_append(all, (const char *)&length, sizeof(length));
+	buf_append(all, part.p, part.n);
+}
+
 uint64_t material_fingerprint(const struct material *material, uint64_t key)
 {
-	const struct buf *bytes =
-	    material->token.bytes.len ? &material->token.bytes : &material->certificate.bytes;
+	struct buf all = buf_make_secret(2 * MESSAGE_MAX_BYTES);
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned length = 0;
 	uint64_t first = 0;
 
-	if (HMAC(EVP_sha256(), &key, sizeof(key), (const unsigned char *)bytes->data, bytes->len,
-		digest, &length) &&
+	add_part(&all, str_of(material->server.url));
+	add_part(&all, str_of(material->tls_name));
+	add_part(&all, buf_str(&material->ca.bytes));
+	add_part(&all, buf_str(&material->certificate.bytes));
+	add_part(&all, buf_str(&material->key.bytes));
+	add_part(&all, buf_str(&material->token.bytes));
+	if (!all.failed &&
+	    HMAC(EVP_sha256(), &key, sizeof(key), (const unsigned char *)all.data, all.len, digest,
+		&length) &&
 	    length >= sizeof(first))
 		memcpy(&first, digest, sizeof(first));
+	buf_free(&all);
 	return first;
 }

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "loader/jwt.h"
 #include "loader/values.h"
 
 /* The bounds of the message CREDENTIAL. */
@@ -31,8 +32,8 @@ struct material {
 			     */
 	/* Of material_check(): */
 	char subject[256];
-	int64_t expires_us; /* of the token; 0 = it does not say */
-	char note[256];     /* what of the CA bundle was left out, "" = nothing */
+	struct jwt_times times; /* of the token or the certificate */
+	char note[256];         /* what of the CA bundle was left out, "" = nothing */
 };
 
 void material_init(struct material *material);
@@ -45,7 +46,7 @@ int material_take(struct material_part *part, struct str bytes, const char *wher
  * "WHERE: what; expected ...".
  */
 int material_check(struct material *material, int64_t now_us, struct err *err);
-/* Keyed hash of the token, or of the certificate: tells that it changed, and nothing else. */
+/* Keyed hash of all that a role gets: tells that it changed, and nothing else. */
 uint64_t material_fingerprint(const struct material *material, uint64_t key);
 
 #endif

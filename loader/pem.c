@@ -185,8 +185,15 @@ static void put_date(const ASN1_TIME *time, char text[32])
 		(void)snprintf(text, 32, "an unreadable time");
 }
 
+static int64_t time_us(const ASN1_TIME *time)
+{
+	struct tm tm;
+
+	return ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) * 1000000 : 0;
+}
+
 int pem_read_pair(struct str certificate, const char *where, struct str key, const char *where_key,
-    int64_t now_us, struct buf *out, char subject[256], struct err *err)
+    int64_t now_us, struct buf *out, char subject[256], struct jwt_times *times, struct err *err)
 {
 	X509 *leaf = NULL;
 	char date[32];
@@ -203,6 +210,8 @@ int pem_read_pair(struct str certificate, const char *where, struct str key, con
 	if (X509_NAME_get_text_by_NID(X509_get_subject_name(leaf), NID_commonName, subject, 256) <
 	    0)
 		subject[0] = '\0';
+	times->issued_us = time_us(X509_get0_notBefore(leaf));
+	times->expires_us = time_us(X509_get0_notAfter(leaf));
 	result = 0;
 out:
 	X509_free(leaf);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "loader/jwt.h"
 
 /* OpenSSL without its configuration file (F31); before the sandbox is locked. */
 void pem_begin(void);
@@ -25,9 +26,9 @@ int pem_read_ca(struct str text, const char *where, int64_t now_us, struct buf *
 /*
  * A client certificate (with its chain behind it, appended to out) and its key: they belong
  * together, the certificate has not expired, the key is not encrypted. subject gets the CN, "" when
- * it has none.
+ * it has none; times those between which it is valid.
  */
 int pem_read_pair(struct str certificate, const char *where, struct str key, const char *where_key,
-    int64_t now_us, struct buf *out, char subject[256], struct err *err);
+    int64_t now_us, struct buf *out, char subject[256], struct jwt_times *times, struct err *err);
 
 #endif

@@ -43,11 +43,20 @@ static void on_link_end(void *ctx, struct role_id peer)
 	metrics_forget_gauges(monitor->metrics, peer);
 }
 
+static void on_config(void *ctx, const struct us_config *before)
+{
+	struct monitor *monitor = ctx;
+
+	monitor->config = role_config(monitor->process);
+	status_reconfigure(monitor->status, before, monitor->config);
+}
+
 static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int fd)
 {
 	struct monitor *monitor = ctx;
 
-	(void)more;
+	if (ctl->type == CONTROL_RELOADED)
+		status_take_reload(monitor->status, ctl->a[0], ctl->a[1] == 1, more);
 	if (fd < 0)
 		return;
 	if (ctl->type == CONTROL_LISTENER && ctl->a[0] == CONTROL_LISTENER_HTTP)
@@ -63,7 +72,8 @@ static struct monitor *monitor_open(struct role_process *process)
 	static const struct role_ops ops = { .on_message = monitor_on_message,
 		.on_link = on_link,
 		.on_link_end = on_link_end,
-		.on_control = on_control };
+		.on_control = on_control,
+		.on_config = on_config };
 	struct monitor *monitor = calloc(1, sizeof(*monitor));
 
 	CHECK(monitor && role_config(process));

@@ -82,11 +82,40 @@ enum verdict monitor_on_status_worker(
 	return fine_if(status_take_worker(monitor->status, from->peer, m));
 }
 
+/* The same as gauges of the role that holds it; the names are the configuration's. */
+static void show_credential(
+    struct monitor *monitor, struct role_id from, const struct msg_status_credential *m)
+{
+	const struct us_config *config = monitor->config;
+	struct msg_metric metric = { .id = METRIC_CREDENTIAL_EXPIRY,
+		.label = str_of(credential_name((unsigned)m->credential)),
+		.value_micro = m->expires_us ? m->expires_us : INT64_MIN };
+
+	if (m->credential >= CREDENTIAL_WORKER)
+		metric.label2 = str_of(config_text_at(
+		    config, config->workers[m->credential - CREDENTIAL_WORKER].name));
+	(void)metrics_take(monitor->metrics, from, &metric);
+	metric.id = METRIC_CREDENTIAL_GENERATION;
+	metric.value_micro = (int64_t)m->generation * 1000000;
+	(void)metrics_take(monitor->metrics, from, &metric);
+}
+
 enum verdict monitor_on_status_credential(
     struct monitor *monitor, const struct link *from, const struct msg_status_credential *m, int fd)
 {
 	(void)fd;
-	return fine_if(status_take_credential(monitor->status, from->peer, m));
+	if (!status_take_credential(monitor->status, from->peer, m))
+		return VERDICT_PEER_BROKEN;
+	show_credential(monitor, from->peer, m);
+	return VERDICT_FINE;
+}
+
+enum verdict monitor_on_status_follower(
+    struct monitor *monitor, const struct link *from, const struct msg_status_follower *m, int fd)
+{
+	(void)from;
+	(void)fd;
+	return fine_if(status_take_follower(monitor->status, m));
 }
 
 enum verdict monitor_on_metric(

@@ -26,6 +26,28 @@ void status_free(struct status *status)
 	free(status);
 }
 
+void status_reconfigure(
+    struct status *status, const struct us_config *before, const struct us_config *config)
+{
+	status->config = config;
+	for (unsigned i = 0; i < CONFIG_MAX_WORKERS; i++) {
+		if (i < before->worker_count && i < config->worker_count &&
+		    strcmp(config_text_at(before, before->workers[i].name),
+			config_text_at(config, config->workers[i].name)) == 0)
+			continue;
+		status->workers[i] = (struct status_worker){ 0 };
+		status->credentials[CREDENTIAL_WORKER + i] = (struct status_credential){ 0 };
+	}
+}
+
+void status_take_reload(struct status *status, uint64_t count, bool done, struct str text)
+{
+	status->reload = (struct status_reload){ .count = count, .done = done };
+	if (text.n > 0)
+		(void)str_copy(status->reload.text, sizeof(status->reload.text),
+		    (struct str){ text.p, text.n - 1 });
+}
+
 /* Texts are bounded by the message table; one with a NUL in it becomes "". */
 #define KEEP_TEXT(dst, src) (void)str_copy(dst, sizeof(dst), src)
 
@@ -119,6 +141,29 @@ void status_take_blocked(struct status *status, const struct msg_status_blocked 
 	KEEP_TEXT(blocked->why, m->why);
 }
 
+bool status_take_follower(struct status *status, const struct msg_status_follower *m)
+{
+	struct status_follower *follower = &status->follower;
+	unsigned hubs = status->config->hub_count;
+
+	if (m->follows > hubs || m->handed > hubs || m->pending > hubs)
+		return false;
+	follower->known = true;
+	follower->follows = (unsigned)m->follows;
+	follower->handed = (unsigned)m->handed;
+	follower->pending = (unsigned)m->pending;
+	follower->seen = (uint32_t)m->seen;
+	follower->needed = (uint32_t)m->needed;
+	follower->term = m->term;
+	follower->max_term = m->max_term;
+	KEEP_TEXT(follower->connected, m->connected);
+	KEEP_TEXT(follower->synced, m->synced);
+	KEEP_TEXT(follower->looks[0], m->look_a);
+	KEEP_TEXT(follower->looks[1], m->look_b);
+	KEEP_TEXT(follower->operator, m->operator);
+	return true;
+}
+
 /* An elector with a new link tells its history again. */
 static bool is_known_event(const struct status *status, const struct msg_status_history *m)
 {
@@ -206,6 +251,8 @@ void status_unlinked(struct status *status, struct role_id peer)
 		status->leadership = (struct status_leadership){ 0 };
 		status->peer = (struct status_peer){ 0 };
 	}
+	if (peer.role == ROLE_FOLLOWER)
+		status->follower = (struct status_follower){ 0 };
 	if (peer.role == ROLE_SYNCER) {
 		status->mirror = (struct status_mirror){ 0 };
 		memset(status->kinds, 0, sizeof(status->kinds));

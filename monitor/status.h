@@ -79,8 +79,25 @@ struct status_event {
 	uint64_t term;
 };
 
+struct status_follower {
+	bool known;
+	unsigned follows, handed, pending; /* hubs from 1; 0: none */
+	uint32_t seen, needed;
+	uint64_t term, max_term;
+	char connected[65], synced[65], looks[CONFIG_MAX_HUBS][129], operator[129];
+};
+
+/* The supervisor's word about the last reload of the configuration. */
+struct status_reload {
+	uint64_t count; /* 0: there was none */
+	bool done;
+	char text[513];
+};
+
 struct status {
 	const struct us_config *config;
+	struct status_reload reload;
+	struct status_follower follower;
 	bool linked[ROLE_COUNT][ROLE_MAX_SHARDS];
 	struct status_leadership leadership;
 	struct status_peer peer;
@@ -97,6 +114,13 @@ struct status {
 struct status *status_new(const struct us_config *config);
 void status_free(struct status *status);
 
+/* Another configuration is in force: what was said of numbers that are others' now is forgotten.
+ * `before` is not used afterwards. */
+void status_reconfigure(
+    struct status *status, const struct us_config *before, const struct us_config *config);
+/* text: terminated. */
+void status_take_reload(struct status *status, uint64_t count, bool done, struct str text);
+
 void status_linked(struct status *status, struct role_id peer);
 void status_unlinked(struct status *status, struct role_id peer);
 
@@ -107,6 +131,8 @@ void status_take_mirror(struct status *status, const struct msg_status_mirror *m
 void status_take_kind(struct status *status, const struct msg_status_kind *m);
 void status_take_blocked(struct status *status, const struct msg_status_blocked *m);
 void status_take_history(struct status *status, const struct msg_status_history *m);
+/* False when it names a hub that the configuration does not have. */
+bool status_take_follower(struct status *status, const struct msg_status_follower *m);
 /* False when the sender does not hold that worker or credential (F4). */
 bool status_take_worker(
     struct status *status, struct role_id from, const struct msg_status_worker *m);

@@ -324,6 +324,63 @@ static void put_history(const struct status *status, struct buf *out)
 	buf_puts(out, "]");
 }
 
+static void put_hub(const struct status *status, const char *name, unsigned hub, struct buf *out)
+{
+	if (hub == 0)
+		null(out, name);
+	else
+		text(out, name, at(status, status->config->hubs[hub - 1].name));
+}
+
+/* null: this is no worker, or its follower has not said anything. */
+static void put_follower(const struct status *status, struct buf *out)
+{
+	const struct status_follower *follower = &status->follower;
+
+	if (!follower->known) {
+		null(out, "follower");
+		return;
+	}
+	key(out, "follower");
+	buf_puts(out, "{");
+	put_hub(status, "follows", follower->follows, out);
+	number(out, "term", follower->term);
+	number(out, "maxTerm", follower->max_term);
+	put_hub(status, "handedOver", follower->handed, out);
+	put_hub(status, "pending", follower->pending, out);
+	number(out, "confirmations", follower->seen);
+	number(out, "confirmationsNeeded", follower->needed);
+	text(out, "controllerConnected", follower->connected);
+	text(out, "controllerEndpointSynced", follower->synced);
+	text(out, "operator", follower->operator);
+	key(out, "looks");
+	buf_puts(out, "[");
+	for (unsigned i = 0; i < status->config->hub_count; i++) {
+		member(out);
+		text(out, "hub", at(status, status->config->hubs[i].name));
+		text(out, "look", follower->looks[i]);
+		buf_puts(out, "}");
+	}
+	buf_puts(out, "]}");
+}
+
+/* null: the configuration is that of the start. */
+static void put_reload(const struct status *status, struct buf *out)
+{
+	const struct status_reload *reload = &status->reload;
+
+	if (reload->count == 0) {
+		null(out, "reload");
+		return;
+	}
+	key(out, "reload");
+	buf_puts(out, "{");
+	number(out, "count", reload->count);
+	truth(out, "done", reload->done);
+	text(out, "text", reload->text);
+	buf_puts(out, "}");
+}
+
 static void put_processes(const struct status *status, struct buf *out)
 {
 	key(out, "processes");
@@ -369,5 +426,7 @@ void status_put_json(const struct status *status, const struct fence_view *view,
 	put_blocked(status, out);
 	put_history(status, out);
 	put_processes(status, out);
+	put_follower(status, out);
+	put_reload(status, out);
 	buf_puts(out, "}\n");
 }

@@ -15,7 +15,7 @@
 #include "policy/roles.h"
 
 #define CONFIG_MAGIC         0x75736366u
-#define CONFIG_VERSION       2u
+#define CONFIG_VERSION       3u
 #define CONFIG_POOL_BYTES    65536
 #define CONFIG_MAX_HUBS      2
 #define CONFIG_MAX_WORKERS   CREDENTIAL_MAX_WORKERS
@@ -61,6 +61,8 @@ struct config_follower {
 	config_text project_namespace; /* of this worker's Cluster object, on each hub */
 	config_text worker_namespace;  /* of understudy's Secrets, on the worker */
 	config_text directory;         /* the hand-over directory */
+	/* Of an operator that knows of no follower, in worker_namespace; "": there is none. */
+	config_text operator_secret, operator_deployment;
 	uint32_t interval_ms, timeout_ms;
 	uint32_t confirmations; /* looks that must agree before it moves */
 };

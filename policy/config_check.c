@@ -328,6 +328,17 @@ static int check_follower(const struct us_config *config, struct err *err)
 		FAIL(err, "follower: project-namespace or worker-namespace (expected a DNS label)");
 	if (follower->directory == 0)
 		FAIL(err, "follower: handover-directory (expected an absolute path)");
+	if (check_text(config, follower->operator_secret, "follower: operator-secret", err) != 0 ||
+	    check_text(
+		config, follower->operator_deployment, "follower: operator-deployment", err) != 0)
+		return -1;
+	if ((follower->operator_secret &&
+		!is_label(config->pool + follower->operator_secret, true)) ||
+	    (follower->operator_deployment &&
+		!is_label(config->pool + follower->operator_deployment, true)))
+		FAIL(err, "follower: operator-secret or -deployment (expected a name)");
+	if (follower->operator_deployment && !follower->operator_secret)
+		FAIL(err, "follower: operator-deployment without operator-secret");
 	if (follower->interval_ms == 0 || follower->interval_ms > MAX_DURATION_MS ||
 	    follower->timeout_ms == 0 || follower->timeout_ms > MAX_DURATION_MS)
 		FAIL(err, "follower: interval or timeout (expected above 0, at most %u s)",

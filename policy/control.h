@@ -25,6 +25,7 @@ enum control_type {
 	CONTROL_ACCUSE,    /* it ended by a bad message (F4); a[] as of its CONTROL_LINK */
 	CONTROL_CRED_ACK,  /* a[0]: credential, a[1]: generation */
 	CONTROL_CRED_NACK, /* a[0]: credential, a[1]: generation, blob: why, text without secrets */
+	CONTROL_CRED_REFUSED, /* a[0]: credential: its server answers 401 to it */
 	CONTROL_START_SYNCER, /* elector */
 	CONTROL_STOP_SYNCER,  /* elector; a[0]: deadline_ns after which it is killed */
 	CONTROL_RUN,      /* elector; a[0]: term, a[1]: valid_until_ns; follower; a[0]: hub + 1 */
@@ -42,8 +43,10 @@ enum control_type {
 	CONTROL_RELEASE,      /* loader: hand the credential over, then exit */
 	CONTROL_SYNCER_GONE,  /* elector; a[0]: 1 clean, 0 killed */
 	CONTROL_PREDECESSOR_DEAD, /* elector; a[0]: instance */
-	CONTROL_START,            /* runner; a[0], a[1]: those of CONTROL_RUN */
-	CONTROL_STOP, /* runner: stop the workload; any other role: leave by a[0] deadline_ns */
+	CONTROL_CONFIG,   /* elector, monitor; descriptor: the configuration from now on, sealed */
+	CONTROL_RELOADED, /* monitor; a[0]: reloads so far, a[1]: 1 done, 0 refused; more: text */
+	CONTROL_START,    /* runner; a[0], a[1]: those of CONTROL_RUN */
+	CONTROL_STOP,     /* runner: stop the workload; any other role: leave by a[0] deadline_ns */
 };
 
 enum control_listener { CONTROL_LISTENER_HTTP, CONTROL_LISTENER_STATUS };
@@ -67,7 +70,8 @@ struct us_loaded {
 	uint32_t port;
 	char host[256];       /* server's host: name or literal address, terminated */
 	char subject[256];    /* JWT `sub` or certificate CN, terminated; "" when unknown */
-	uint64_t fingerprint; /* keyed, of token or certificate: says "changed", not what */
+	uint64_t fingerprint; /* keyed, of the whole identity: says "changed", not what */
+	int64_t issued_us, expires_us; /* wall time; 0: it does not say */
 };
 
 #endif

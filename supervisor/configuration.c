@@ -25,6 +25,7 @@
 struct result {
 	struct watch watch;
 	struct supervisor *supervisor;
+	int file;    /* the pipe; -1: not made */
 	char *bytes; /* one more than a result has: room to notice too much */
 	size_t n;
 	bool ended;
@@ -63,29 +64,6 @@ int configuration_seal(const struct us_config *config, struct err *err)
 	return -1;
 }
 
-/* Runs the loader to its end with the opened file. */
-static int run_loader(struct supervisor *supervisor, int file, struct result *result)
-{
-	struct process *loader = process_of(supervisor, (struct role_id){ ROLE_LOADER, 0 });
-	int pipe_ends[2], extra[2] = { -1, file };
-	bool started;
-
-	if (pipe2(pipe_ends, O_CLOEXEC) != 0)
-		return -1;
-	extra[0] = pipe_ends[1];
-	started = process_start(loader, extra, 2);
-	close(pipe_ends[1]);
-	if (started) {
-		CHECK(fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK) == 0);
-		CHECK(events_add(&supervisor->events, &result->watch, pipe_ends[0], on_result,
-			  result) == 0);
-		while (process_runs(loader) || !result->ended)
-			process_wait(supervisor);
-	}
-	close(pipe_ends[0]);
-	return started ? 0 : -1;
-}
-
 /* The loader has said what is wrong; how it ended says whose fault it is. */
 static int judge_end(int status)
 {
@@ -98,53 +76,111 @@ static int judge_end(int status)
 	return WIFSIGNALED(status) ? EXIT_CODE_CONFIG : EXIT_CODE_FAILED;
 }
 
-static int take_result(struct supervisor *supervisor, const struct result *result)
+static int take_result(
+    struct supervisor *supervisor, const struct result *result, struct us_config **config)
 {
-	struct us_config *config;
+	struct us_config *taken;
 	struct err err;
 
-	if (result->n != sizeof(*config)) {
+	if (result->n != sizeof(*taken)) {
 		log_error("the loader's result has %s%zu bytes, expected %zu",
-		    result->n > sizeof(*config) ? "more than " : "", result->n, sizeof(*config));
+		    result->n > sizeof(*taken) ? "more than " : "", result->n, sizeof(*taken));
 		return EXIT_CODE_FAILED;
 	}
-	config = malloc(sizeof(*config));
-	CHECK(config);
-	memcpy(config, result->bytes, sizeof(*config));
-	if (config_check(config, &err)) {
+	taken = malloc(sizeof(*taken));
+	CHECK(taken);
+	memcpy(taken, result->bytes, sizeof(*taken));
+	if (config_check(taken, &err)) {
 		log_error("%s: %s", supervisor->options.config, err.text);
-		free(config);
+		free(taken);
 		return EXIT_CODE_CONFIG;
 	}
-	supervisor->config_fd = configuration_seal(config, &err);
-	if (supervisor->config_fd < 0) {
+	*config = taken;
+	return EXIT_CODE_OK;
+}
+
+static struct process *loader_of(struct supervisor *supervisor)
+{
+	return process_of(supervisor, (struct role_id){ ROLE_LOADER, 0 });
+}
+
+static void result_free(struct result *result)
+{
+	if (result->file >= 0)
+		close(result->file);
+	events_remove(&result->supervisor->events, &result->watch);
+	free(result->bytes);
+	free(result);
+}
+
+int configuration_begin(struct supervisor *supervisor, struct result **begun)
+{
+	struct result *result = calloc(1, sizeof(*result));
+	int file, pipe_ends[2], extra[2];
+	bool started = false;
+	struct err err;
+
+	CHECK(result);
+	*result = (struct result){ .watch = { .fd = -1 }, .supervisor = supervisor, .file = -1 };
+	result->bytes = malloc(sizeof(struct us_config) + 1);
+	CHECK(result->bytes);
+	file = credentials_open_file(supervisor->options.config, &err);
+	if (file < 0) {
 		log_error("%s", err.text);
-		free(config);
+		result_free(result);
+		return EXIT_CODE_CONFIG;
+	}
+	if (pipe2(pipe_ends, O_CLOEXEC) == 0) {
+		result->file = pipe_ends[0];
+		extra[0] = pipe_ends[1];
+		extra[1] = file;
+		started = process_start(loader_of(supervisor), extra, 2);
+		close(pipe_ends[1]);
+	}
+	close(file);
+	if (!started) {
+		result_free(result);
 		return EXIT_CODE_FAILED;
 	}
-	supervisor->config = config;
+	CHECK(fcntl(result->file, F_SETFL, O_NONBLOCK) == 0);
+	CHECK(
+	    events_add(&supervisor->events, &result->watch, result->file, on_result, result) == 0);
+	*begun = result;
 	return EXIT_CODE_OK;
+}
+
+bool configuration_is_being_read(const struct result *result)
+{
+	return process_runs(loader_of(result->supervisor)) || !result->ended;
+}
+
+int configuration_take(struct result *result, struct us_config **config)
+{
+	struct supervisor *supervisor = result->supervisor;
+	int code = judge_end(loader_of(supervisor)->status);
+
+	if (code == EXIT_CODE_OK)
+		code = take_result(supervisor, result, config);
+	result_free(result);
+	return code;
 }
 
 int configuration_load(struct supervisor *supervisor)
 {
-	struct process *loader = process_of(supervisor, (struct role_id){ ROLE_LOADER, 0 });
-	struct result result = { .watch = { .fd = -1 }, .supervisor = supervisor };
+	struct result *result = NULL;
 	struct err err;
-	int file, code;
+	int code = configuration_begin(supervisor, &result);
 
-	file = credentials_open_file(supervisor->options.config, &err);
-	if (file < 0) {
-		log_error("%s", err.text);
-		return EXIT_CODE_CONFIG;
-	}
-	result.bytes = malloc(sizeof(struct us_config) + 1);
-	CHECK(result.bytes);
-	code = run_loader(supervisor, file, &result) == 0 ? judge_end(loader->status)
-							  : EXIT_CODE_FAILED;
-	if (code == EXIT_CODE_OK)
-		code = take_result(supervisor, &result);
-	free(result.bytes);
-	close(file);
-	return code;
+	if (code != EXIT_CODE_OK)
+		return code;
+	while (configuration_is_being_read(result))
+		process_wait(supervisor);
+	code = configuration_take(result, &supervisor->config);
+	if (code != EXIT_CODE_OK)
+		return code;
+	supervisor->config_fd = configuration_seal(supervisor->config, &err);
+	if (supervisor->config_fd >= 0)
+		return EXIT_CODE_OK;
+	log_error("%s", err.text);
+	return EXIT_CODE_FAILED;
 }

@@ -1,7 +1,8 @@
 /*
  * Credential files and their loaders (see the header). One loader per identity reads its files,
  * says where the identity belongs, and waits; when the role that holds it is verified, both get
- * their word and the bytes go from one to the other. Never reads a file that it opens.
+ * their word and the bytes go from one to the other. Files that change are read again, and are the
+ * next generation of the same identity or refused. Never reads a file that it opens.
  */
 #include "supervisor/credentials.h"
 
@@ -11,11 +12,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "supervisor/process.h"
+#include "supervisor/rotation.h"
 #include "supervisor/start.h"
 
 #define MAX_FILES 4
@@ -56,8 +59,7 @@ int credentials_open_file(const char *path, struct err *err)
 	return -1;
 }
 
-/* "credential worker worker-1" for messages. */
-static const char *describe(
+const char *credentials_describe(
     const struct supervisor *supervisor, unsigned number, char *text, size_t size)
 {
 	const struct us_config *config = supervisor->config;
@@ -70,12 +72,12 @@ static const char *describe(
 	return text;
 }
 
-static struct process *holder_of(struct supervisor *supervisor, unsigned number)
+struct process *credentials_holder(struct supervisor *supervisor, unsigned number)
 {
 	return process_of(supervisor, role_holding(number, supervisor->config->shard_size));
 }
 
-static bool configured(const struct supervisor *supervisor, unsigned number)
+bool credentials_configured(const struct supervisor *supervisor, unsigned number)
 {
 	return config_credential_of(supervisor->config, number) != NULL;
 }
@@ -106,11 +108,29 @@ static int open_files(
 	return count;
 }
 
-static void drop_role_end(struct identity *credential)
+void credentials_drop_link(struct identity *credential)
 {
 	if (credential->role_end >= 0)
 		close(credential->role_end);
 	credential->role_end = -1;
+}
+
+/* A load failed, and why was logged. Who has nothing is served as soon as it can be; who has a
+ * good one keeps it: until its files change when they were wrong, else it was our machine. */
+static void stay_or_try_again(
+    struct supervisor *supervisor, unsigned number, bool files_are_wrong, int64_t lived_ns)
+{
+	struct identity *credential = &supervisor->identities[number];
+	char text[128];
+
+	credential->again_ns =
+	    base_clock_boot_ns() + children_link_delay(&credential->backoff, lived_ns);
+	if (!credential->delivered)
+		return;
+	credential->due = !files_are_wrong;
+	log_warn("%s: generation %llu stays in use",
+	    credentials_describe(supervisor, number, text, sizeof(text)),
+	    (unsigned long long)credential->generation);
 }
 
 /* False: cause logged, and due again after a while. */
@@ -122,15 +142,21 @@ static bool start_loader(struct supervisor *supervisor, unsigned number)
 	struct err err;
 	bool started = false;
 
-	drop_role_end(credential);
-	credential->loaded = credential->expects_more = credential->delivered = false;
-	credential->dismissed = false;
+	credentials_drop_link(credential);
+	credential->loaded = credential->expects_more = credential->released = false;
+	credential->due = credential->refused = credential->dismissed = false;
+	/* Before they are opened: what is written meanwhile differs at the next look. */
+	credential->files.used =
+	    stamps_of(supervisor->config, config_credential_of(supervisor->config, number));
+	credential->may_move = credential->authorised == credential->files.used;
+	credential->authorised = 0;
 	count = open_files(supervisor, number, extra + 1, &err);
 	if (count < 0) {
-		log_error("%s: %s", describe(supervisor, number, text, sizeof(text)), err.text);
+		log_error("%s: %s", credentials_describe(supervisor, number, text, sizeof(text)),
+		    err.text);
 	} else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		log_error(
-		    "%s: %s", describe(supervisor, number, text, sizeof(text)), strerror(errno));
+		log_error("%s: %s", credentials_describe(supervisor, number, text, sizeof(text)),
+		    strerror(errno));
 	} else {
 		extra[0] = pair[0];
 		credential->role_end = pair[1];
@@ -141,8 +167,7 @@ static bool start_loader(struct supervisor *supervisor, unsigned number)
 	for (int i = 1; i <= count; i++)
 		close(extra[i]);
 	if (!started)
-		credential->again_ns =
-		    base_clock_boot_ns() + children_link_delay(&credential->backoff, 0);
+		stay_or_try_again(supervisor, number, count < 0, 0);
 	return started;
 }
 
@@ -184,21 +209,64 @@ static void deliver(struct supervisor *supervisor, unsigned number)
 {
 	struct identity *credential = &supervisor->identities[number];
 	struct process *loader = process_loader(supervisor, number);
-	struct process *holder = holder_of(supervisor, number);
+	struct process *holder = credentials_holder(supervisor, number);
 	struct us_ctl ctl = { .type = CONTROL_CRED };
 
-	if (!credential->loaded || credential->delivered || !process_serves(loader) ||
-	    !process_serves(holder))
+	if (!credential->loaded || !process_serves(loader) || !process_serves(holder))
 		return;
 	credential->generation++;
 	ctl.a[0] = number;
 	ctl.a[1] = credential->generation;
 	process_send(holder, &ctl, NULL, 0, credential->role_end);
-	drop_role_end(credential);
+	credentials_drop_link(credential);
 	process_tell(loader, CONTROL_RELEASE, credential->generation, 0);
-	credential->delivered = true;
+	credential->delivered = credential->released = true;
+	credential->loaded = false;
 	loader->state = PROCESS_LEAVING;
 	loader->kill_ns = base_clock_boot_ns() + RELEASE_NS;
+}
+
+static bool is_at_same_place(const struct us_loaded *a, const struct us_loaded *b)
+{
+	return strcmp(a->host, b->host) == 0 && a->port == b->port;
+}
+
+/* A dialer learns its targets before its lock: another target is another dialer. What is connected
+ * stays so. */
+static void renew_dialer(struct supervisor *supervisor, unsigned number)
+{
+	enum role role = role_dialer_of(role_holding(number, supervisor->config->shard_size).role);
+
+	process_start_anew(
+	    process_of(supervisor, (struct role_id){ (uint8_t)role, 0 }), base_clock_boot_ns());
+}
+
+/* False: it is another identity than before, and nobody has allowed that (F7). */
+static bool may_be(struct process *loader, const struct us_loaded *loaded)
+{
+	struct identity *credential = &loader->supervisor->identities[loader->credential];
+	const char *subject = *loaded->subject ? loaded->subject : "no subject";
+	char text[128];
+	struct err err;
+
+	(void)credentials_describe(loader->supervisor, loader->credential, text, sizeof(text));
+	if (!credential->pinned_once) {
+		log_info("%s: %s at %s:%u", text, subject, loaded->host, loaded->port);
+		return true;
+	}
+	if (credentials_check_pin(&credential->pinned, loaded, &err) == 0)
+		return true;
+	if (!credential->may_move) {
+		credential->refused = true;
+		process_kill(
+		    loader, "%s %s; refused until an operator reloads (SIGHUP)", text, err.text);
+		return false;
+	}
+	log_warn("%s: by an operator's reload now %s at %s:%u, no longer %s at %s:%u", text,
+	    subject, loaded->host, loaded->port,
+	    *credential->pinned.subject ? credential->pinned.subject : "no subject",
+	    credential->pinned.host, credential->pinned.port);
+	return true;
 }
 
 void credentials_on_loaded(struct process *loader, const struct us_loaded *loaded)
@@ -206,24 +274,29 @@ void credentials_on_loaded(struct process *loader, const struct us_loaded *loade
 	struct supervisor *supervisor = loader->supervisor;
 	unsigned number = loader->credential;
 	struct identity *credential = &supervisor->identities[number];
+	bool is_new = !credential->pinned_once, moves;
 	char text[128];
 	struct err err;
 
 	credential->expects_more = false;
-	(void)describe(supervisor, number, text, sizeof(text));
 	if (credentials_check_loaded(loaded, &err)) {
-		process_kill(loader, "%s: it loaded %s", text, err.text);
+		process_kill(loader, "%s: it loaded %s",
+		    credentials_describe(supervisor, number, text, sizeof(text)), err.text);
 		return;
 	}
-	if (credential->pinned_once && credentials_check_pin(&credential->pinned, loaded, &err)) {
-		process_kill(loader, "%s %s", text, err.text);
+	if (!may_be(loader, loaded))
+		return;
+	if (credential->delivered && loaded->fingerprint == credential->pinned.fingerprint) {
+		/* Touched, or copied over itself: the holder has it. */
+		process_hang_up(loader, base_clock_boot_ns());
 		return;
 	}
-	if (!credential->pinned_once)
-		log_info("%s: %s at %s:%u", text, *loaded->subject ? loaded->subject : "no subject",
-		    loaded->host, loaded->port);
+	moves = is_new || !is_at_same_place(&credential->pinned, loaded);
 	credential->pinned = *loaded;
 	credential->pinned_once = credential->loaded = true;
+	credential->warned = false;
+	if (moves)
+		renew_dialer(supervisor, number);
 	deliver(supervisor, number);
 }
 
@@ -231,21 +304,27 @@ void credentials_on_loader_end(struct process *loader, bool clean)
 {
 	struct supervisor *supervisor = loader->supervisor;
 	struct identity *credential;
+	bool wrong;
 
 	if (loader->credential >= CREDENTIAL_LIMIT)
 		return;
 	credential = &supervisor->identities[loader->credential];
 	credential->loaded = credential->expects_more = false;
-	drop_role_end(credential);
-	if (clean && credential->delivered)
+	credentials_drop_link(credential);
+	if (clean && credential->delivered) {
+		credential->backoff = (struct children_backoff){ 0 };
 		return;
-	credential->delivered = false;
+	}
+	if (credential->released) /* Whether the holder has got it, nobody knows. */
+		credential->delivered = false;
 	/* We ended it ourselves: whoever holds it when it starts does not wait for that. */
 	if (credential->dismissed)
 		return;
-	credential->again_ns =
-	    base_clock_boot_ns() +
-	    children_link_delay(&credential->backoff, base_clock_boot_ns() - loader->started_ns);
+	wrong = credential->refused || (WIFEXITED(loader->status) &&
+					   WEXITSTATUS(loader->status) == PROCESS_LOADER_REFUSES);
+	if (credentials_configured(supervisor, loader->credential))
+		stay_or_try_again(supervisor, loader->credential, wrong,
+		    base_clock_boot_ns() - loader->started_ns);
 }
 
 void credentials_on_role_ready(struct process *role)
@@ -253,7 +332,8 @@ void credentials_on_role_ready(struct process *role)
 	struct supervisor *supervisor = role->supervisor;
 
 	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
-		if (configured(supervisor, c) && holder_of(supervisor, c) == role)
+		if (credentials_configured(supervisor, c) &&
+		    credentials_holder(supervisor, c) == role)
 			deliver(supervisor, c);
 }
 
@@ -263,7 +343,8 @@ void credentials_on_role_end(struct process *role)
 	struct supervisor *supervisor = role->supervisor;
 
 	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
-		if (!configured(supervisor, c) || holder_of(supervisor, c) != role)
+		if (!credentials_configured(supervisor, c) ||
+		    credentials_holder(supervisor, c) != role)
 			continue;
 		supervisor->identities[c].delivered = false;
 		supervisor->identities[c].again_ns = 0;
@@ -275,34 +356,42 @@ void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
 	struct supervisor *supervisor = role->supervisor;
 	char text[128];
 
-	if (ctl->a[0] >= CREDENTIAL_LIMIT || !configured(supervisor, (unsigned)ctl->a[0]) ||
-	    holder_of(supervisor, (unsigned)ctl->a[0]) != role) {
+	if (ctl->a[0] >= CREDENTIAL_LIMIT ||
+	    credentials_holder(supervisor, (unsigned)ctl->a[0]) != role) {
 		process_kill(role, "it answers for a credential that it does not hold");
 		return;
 	}
-	(void)describe(supervisor, (unsigned)ctl->a[0], text, sizeof(text));
-	if (ctl->type == CONTROL_CRED_ACK)
-		log_debug("%s: taken by %s", text, role->name);
-	else
+	if (!credentials_configured(supervisor, (unsigned)ctl->a[0]))
+		return; /* a reload has taken it away meanwhile */
+	(void)credentials_describe(supervisor, (unsigned)ctl->a[0], text, sizeof(text));
+	if (ctl->type == CONTROL_CRED_NACK)
 		log_error("%s: refused by %s: %s", text, role->name, ctl->blob);
+	else
+		log_write(ctl->a[1] > 1 ? LOG_INFO : LOG_DEBUG, "%s: %s uses generation %llu", text,
+		    role->name, (unsigned long long)ctl->a[1]);
 }
 
 int64_t credentials_due(struct supervisor *supervisor, int64_t now_ns)
 {
-	int64_t next_ns = INT64_MAX;
+	int64_t next_ns = rotation_due(supervisor, now_ns);
+	unsigned reading = 0;
 
+	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
+		reading += process_runs(process_loader(supervisor, c)) &&
+			   !supervisor->identities[c].loaded;
 	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++) {
 		struct identity *credential = &supervisor->identities[c];
 		struct process *holder;
 
-		if (!configured(supervisor, c) || credential->delivered ||
+		if (!credentials_configured(supervisor, c) ||
+		    (credential->delivered && !credential->due) ||
 		    process_runs(process_loader(supervisor, c)))
 			continue;
-		holder = holder_of(supervisor, c);
+		holder = credentials_holder(supervisor, c);
 		if (!process_runs(holder) || holder->state == PROCESS_LEAVING)
 			continue;
-		if (now_ns >= credential->again_ns)
-			(void)start_loader(supervisor, c);
+		if (now_ns >= credential->again_ns && reading < CHECKED_AT_ONCE)
+			reading += start_loader(supervisor, c);
 		if (credential->again_ns > now_ns && credential->again_ns < next_ns)
 			next_ns = credential->again_ns;
 	}
@@ -320,7 +409,7 @@ static void check_some(
 		*reading += process_runs(process_loader(supervisor, c)) &&
 			    !supervisor->identities[c].loaded;
 	for (; *next < CREDENTIAL_LIMIT && *reading < CHECKED_AT_ONCE; ++*next) {
-		if (!configured(supervisor, *next))
+		if (!credentials_configured(supervisor, *next))
 			continue;
 		if (start_loader(supervisor, *next))
 			++*reading;
@@ -336,7 +425,7 @@ static void dismiss_unneeded(struct supervisor *supervisor)
 		struct process *loader = process_loader(supervisor, c);
 
 		if (!process_runs(loader) ||
-		    (!supervisor->options.check_only && holder_of(supervisor, c)->wanted))
+		    (!supervisor->options.check_only && credentials_holder(supervisor, c)->wanted))
 			continue;
 		supervisor->identities[c].dismissed = true;
 		process_hang_up(loader, base_clock_boot_ns());
@@ -357,7 +446,8 @@ int credentials_check_all(struct supervisor *supervisor)
 			return EXIT_CODE_FAILED;
 	}
 	for (unsigned c = 0; c < CREDENTIAL_LIMIT; c++)
-		failed += configured(supervisor, c) && !supervisor->identities[c].loaded &&
+		failed += credentials_configured(supervisor, c) &&
+			  !supervisor->identities[c].loaded &&
 			  process_loader(supervisor, c)->started_ns != 0;
 	if (failed > 0) {
 		log_error("%u credential%s cannot be used: nothing was started", failed,
@@ -374,7 +464,9 @@ static bool is_target_of(const struct supervisor *supervisor, unsigned number, e
 {
 	struct role_id holder = role_holding(number, supervisor->config->shard_size);
 
-	return configured(supervisor, number) && holder.role < ROLE_COUNT &&
+	/* Where a new worker's server is, is known once its files were read. */
+	return credentials_configured(supervisor, number) &&
+	       supervisor->identities[number].pinned_once && holder.role < ROLE_COUNT &&
 	       role_dialer_of(holder.role) == dialer;
 }
 

@@ -28,8 +28,15 @@ void credentials_on_loader_end(struct process *loader, bool clean);
 void credentials_on_role_ready(struct process *role);
 void credentials_on_role_end(struct process *role);
 void credentials_on_answer(struct process *role, const struct us_ctl *ctl);
-/* Starts the loaders that are due. Returns when the next one is. */
+/* Starts the loaders that are due. Returns when to call it again. */
 int64_t credentials_due(struct supervisor *supervisor, int64_t now_ns);
+/* Whether the configuration has it; who holds it; "credential worker worker-1" for messages. */
+bool credentials_configured(const struct supervisor *supervisor, unsigned number);
+struct process *credentials_holder(struct supervisor *supervisor, unsigned number);
+const char *credentials_describe(
+    const struct supervisor *supervisor, unsigned number, char *text, size_t size);
+/* The holder's end of a one-shot link that nobody will get. */
+void credentials_drop_link(struct identity *credential);
 /* Tells a dialer the targets of its role. */
 void credentials_send_targets(struct process *dialer);
 /* How many targets a dialer has. */

@@ -22,6 +22,7 @@
 #include "supervisor/init.h"
 #include "supervisor/preconditions.h"
 #include "supervisor/process.h"
+#include "supervisor/reload.h"
 #include "supervisor/start.h"
 #include "supervisor/stop.h"
 #include "supervisor/supervisor.h"
@@ -64,9 +65,8 @@ static void on_signal(void *arg, uint32_t events)
 			init_reap(process_on_ended, supervisor);
 		else if (number == SIGTERM || number == SIGINT || number == SIGQUIT)
 			supervisor->stop_asked = true;
-		else
-			log_warn("%s ignored: a changed configuration takes a restart",
-			    strsignal(number));
+		else if (number == SIGHUP)
+			supervisor->reload.asked = true;
 	}
 }
 
@@ -102,14 +102,8 @@ static int open_programs(struct supervisor *supervisor, uint32_t roles)
 {
 	struct err err;
 
-	for (unsigned role = ROLE_RUNNER; role < ROLE_COUNT; role++) {
-		if (!(roles & ROLE_BIT(role)) || supervisor->programs[role] >= 0)
-			continue;
-		supervisor->programs[role] = start_open_program(role, &err);
-		if (supervisor->programs[role] < 0)
-			return fail(&err, EXIT_CODE_FAILED);
-	}
-	return EXIT_CODE_OK;
+	return start_open_programs(supervisor->programs, roles, &err) ? fail(&err, EXIT_CODE_FAILED)
+								      : EXIT_CODE_OK;
 }
 
 static int load_configuration(struct supervisor *supervisor)
@@ -258,6 +252,7 @@ static int run(struct supervisor *supervisor)
 				return supervisor->stop_code;
 			next_ns = least(next_ns, stop_ns);
 		} else {
+			reload_due(supervisor, now_ns);
 			next_ns = least(next_ns, credentials_due(supervisor, now_ns));
 			next_ns = least(next_ns, wire_due(supervisor, now_ns));
 			next_ns = least(next_ns, admin_due(supervisor, now_ns));

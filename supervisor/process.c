@@ -56,6 +56,24 @@ static void plan_slot(
 	    id.role == ROLE_REPOINTER ? "%s/%u" : "%s", role_name(id.role), id.shard);
 }
 
+/* The role and shard of a slot before those of the loaders. */
+static struct role_id slot_id(unsigned slot)
+{
+	return slot < ROLE_COUNT ? (struct role_id){ (uint8_t)slot, 0 }
+				 : (struct role_id){ ROLE_REPOINTER, (uint8_t)(slot - ROLE_COUNT) };
+}
+
+/* Repointers have slots of their own, one for each shard. */
+static bool is_of(const struct us_config *config, unsigned slot)
+{
+	struct role_id id = slot_id(slot);
+
+	if (slot < ROLE_RUNNER || slot == ROLE_LOADER || slot == ROLE_REPOINTER ||
+	    !(config_roles(config) & ROLE_BIT(id.role)))
+		return false;
+	return slot < ROLE_COUNT || id.shard < config_shard_count(config);
+}
+
 void process_plan(struct supervisor *supervisor, const struct us_config *config)
 {
 	struct role_id id = { ROLE_LOADER, 0 };
@@ -66,17 +84,37 @@ void process_plan(struct supervisor *supervisor, const struct us_config *config)
 			plan_slot(supervisor, process_loader(supervisor, c), id, c);
 		return;
 	}
-	for (unsigned role = ROLE_RUNNER; role < ROLE_COUNT; role++) {
-		unsigned shards = role == ROLE_REPOINTER ? config_shard_count(config) : 1;
-
-		if (role == ROLE_LOADER || !(config_roles(config) & ROLE_BIT(role)))
+	for (unsigned slot = 0; slot < ROLE_COUNT + ROLE_MAX_SHARDS; slot++) {
+		if (!is_of(config, slot))
 			continue;
-		for (unsigned shard = 0; shard < shards; shard++) {
-			id = (struct role_id){ (uint8_t)role, (uint8_t)shard };
-			plan_slot(supervisor, process_of(supervisor, id), id, CREDENTIAL_LIMIT);
-			process_of(supervisor, id)->wanted =
-			    role_row(role)->restart == ROLE_RESTART_ALWAYS;
+		id = slot_id(slot);
+		plan_slot(supervisor, &supervisor->slots[slot], id, CREDENTIAL_LIMIT);
+		supervisor->slots[slot].wanted = role_row(id.role)->restart == ROLE_RESTART_ALWAYS;
+	}
+}
+
+void process_plan_again(
+    struct supervisor *supervisor, const struct us_config *config, int64_t now_ns)
+{
+	for (unsigned slot = 0; slot < ROLE_COUNT + ROLE_MAX_SHARDS; slot++) {
+		struct process *process = &supervisor->slots[slot];
+		struct role_id id = slot_id(slot);
+
+		if (slot == ROLE_LOADER)
+			continue;
+		if (!is_of(config, slot)) {
+			if (process->supervisor)
+				process_stop(process, now_ns + PROCESS_LINGER_NS);
+			continue;
 		}
+		if (!process->supervisor)
+			plan_slot(supervisor, process, id, CREDENTIAL_LIMIT);
+		if (process->wanted || role_row(id.role)->restart != ROLE_RESTART_ALWAYS)
+			continue;
+		process->wanted = true;
+		process->again_ns = now_ns;
+		if (!process_runs(process))
+			process->state = PROCESS_WAITING;
 	}
 }
 
@@ -179,6 +217,7 @@ static int open_role_fds(const struct process *process, struct start_plan *plan,
 		CHECK(supervisor->config);
 		ca_file = config_text_at(
 		    supervisor->config, supervisor->config->hubs[supervisor->config->self].ca_file);
+		supervisor->own_ca.used = stamps_of_file(ca_file);
 		plan->fds[ROLE_FD_FILES] = *ca_file ? credentials_open_file(ca_file, err)
 						    : open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (plan->fds[ROLE_FD_FILES] < 0)
@@ -305,7 +344,7 @@ bool process_start(struct process *process, const int *extra, unsigned extra_cou
 {
 	struct err err;
 
-	process->killed = process->reaped = false;
+	process->killed = process->reaped = process->anew = false;
 	process->started_ns = process->beat_ns = base_clock_boot_ns();
 	if (spawn(process, extra, extra_count, &err)) {
 		log_error("%s: %s", process->name, err.text);
@@ -350,6 +389,16 @@ void process_stop(struct process *process, int64_t deadline_ns)
 	process->state = PROCESS_LEAVING;
 	process->kill_ns = deadline_ns;
 	process_tell(process, CONTROL_STOP, (uint64_t)deadline_ns, 0);
+}
+
+void process_start_anew(struct process *process, int64_t now_ns)
+{
+	if (!process_runs(process) || process->killed || process->state == PROCESS_LEAVING)
+		return;
+	process->anew = true;
+	process->state = PROCESS_LEAVING;
+	process->kill_ns = now_ns + PROCESS_LINGER_NS;
+	process_tell(process, CONTROL_STOP, (uint64_t)process->kill_ns, 0);
 }
 
 /* H14: two hubs with one identity. A new elector would find the same: a person is needed. */
@@ -429,15 +478,16 @@ void process_on_ended(void *arg, pid_t pid, int status)
 	close_process(process);
 	process->status = status;
 	clean = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !process->killed;
-	if (clean && role_row(process->id.role)->restart == ROLE_RESTART_ON_REQUEST)
+	if (clean && !process->anew &&
+	    role_row(process->id.role)->restart == ROLE_RESTART_ON_REQUEST)
 		process->wanted = false; /* Drained and done, before the word to stop it came. */
 	/* A loader that refuses its input has said why. */
-	expected =
-	    (clean && !process->wanted) || (process->id.role == ROLE_LOADER && WIFEXITED(status) &&
-					       WEXITSTATUS(status) == PROCESS_LOADER_REFUSES);
+	expected = (clean && (!process->wanted || process->anew)) ||
+		   (process->id.role == ROLE_LOADER && WIFEXITED(status) &&
+		       WEXITSTATUS(status) == PROCESS_LOADER_REFUSES);
 	process->state = process->wanted ? PROCESS_WAITING : PROCESS_NONE;
 	process->again_ns = now_ns;
-	if (process->wanted)
+	if (process->wanted && !process->anew)
 		process->again_ns +=
 		    children_restart_delay(&process->backoff, now_ns - process->started_ns);
 	log_write(expected ? LOG_DEBUG : LOG_WARN, "%s (pid %d) ended: %s%s", process->name,

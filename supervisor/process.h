@@ -30,6 +30,13 @@ void process_send(
 void process_tell(struct process *process, enum control_type type, uint64_t a0, uint64_t a1);
 /* Asks it to leave; killed at deadline_ns. Not started again. */
 void process_stop(struct process *process, int64_t deadline_ns);
+/* Asks one that runs to leave, so that it starts anew at once: its part of the configuration is
+ * another one. */
+void process_start_anew(struct process *process, int64_t now_ns);
+/* Plans the slots that this configuration wants and nobody has planned, and starts them; ends those
+ * that it does not want any more. */
+void process_plan_again(
+    struct supervisor *supervisor, const struct us_config *config, int64_t now_ns);
 /* Closes its control link, which every process takes for the end; killed if it stays. */
 void process_hang_up(struct process *process, int64_t now_ns);
 /* With the reason, for the log. One that has ended already only counts as killed. */

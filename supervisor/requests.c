@@ -15,6 +15,8 @@
 #include "policy/sandbox.h"
 #include "supervisor/credentials.h"
 #include "supervisor/process.h"
+#include "supervisor/reload.h"
+#include "supervisor/rotation.h"
 #include "supervisor/verify.h"
 #include "supervisor/wire.h"
 #include "supervisor/workload.h"
@@ -91,6 +93,12 @@ static int verify_process(
 	return facts.ended ? 0 : verify_judge(&expected, &facts, err);
 }
 
+static void on_monitor_ready(struct process *monitor)
+{
+	wire_grant_listeners(monitor);
+	reload_tell_monitor(monitor->supervisor);
+}
+
 /* No link and no credential before this (design 1). */
 static void on_ready(struct process *process, const struct us_ctl *ctl)
 {
@@ -116,7 +124,7 @@ static void on_ready(struct process *process, const struct us_ctl *ctl)
 	if (process->id.role == ROLE_RUNNER)
 		workload_on_runner_ready(process);
 	if (process->id.role == ROLE_MONITOR)
-		wire_grant_listeners(process);
+		on_monitor_ready(process);
 	if (ROLE_BIT(process->id.role) & ROLE_KUBE)
 		credentials_on_role_ready(process);
 }
@@ -294,6 +302,7 @@ static const struct request_row rows[] = {
 	[CONTROL_ACCUSE] = { LINKED, VERIFIED, on_accuse },
 	[CONTROL_CRED_ACK] = { ROLE_KUBE, VERIFIED, credentials_on_answer },
 	[CONTROL_CRED_NACK] = { ROLE_KUBE, VERIFIED, credentials_on_answer },
+	[CONTROL_CRED_REFUSED] = { ROLE_KUBE, VERIFIED, rotation_on_refused },
 	[CONTROL_START_SYNCER] = { ELECTOR, VERIFIED, on_start_syncer },
 	[CONTROL_STOP_SYNCER] = { ELECTOR, VERIFIED, on_stop_syncer },
 	[CONTROL_RUN] = { ELECTOR | FOLLOWER, VERIFIED, on_run },

@@ -47,6 +47,18 @@ int start_open_program(enum role role, struct err *err)
 	return fd;
 }
 
+int start_open_programs(int *programs, uint32_t roles, struct err *err)
+{
+	for (unsigned role = ROLE_RUNNER; role < ROLE_COUNT; role++) {
+		if (!(roles & ROLE_BIT(role)) || programs[role] >= 0)
+			continue;
+		programs[role] = start_open_program(role, err);
+		if (programs[role] < 0)
+			return -1;
+	}
+	return 0;
+}
+
 void start_clear_fds(struct start_plan *plan)
 {
 	for (int i = 0; i < START_MAX_FDS; i++)

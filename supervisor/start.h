@@ -29,6 +29,8 @@ struct start_plan {
 
 /* Opens the binary of a role: beside our own, or where packages put it. -1 with the reason. */
 int start_open_program(enum role role, struct err *err);
+/* Those of the roles (ROLE_BITs) that are not open yet, into programs[role]. 0, or -1. */
+int start_open_programs(int *programs, uint32_t roles, struct err *err);
 /* All numbers closed. */
 void start_clear_fds(struct start_plan *plan);
 /* 0 and the pid, or -1 with the reason. What fails after fork is a line in the new process's log

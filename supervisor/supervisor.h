@@ -3,7 +3,10 @@
  *   main.c          the story: the steps of a start, the run, the stop
  *   options.c       command line              preconditions.c  what a start is refused for
  *   init.c          process 1 duties          events.c         the loop
- *   configuration.c the checked configuration credentials.c    loaders, pinned identities
+ *   configuration.c the checked configuration reload.c         another one while it runs
+ *   changes.c       which of them are what, pure
+ *   credentials.c   loaders, pinned identities rotation.c      when they are read again
+ *   stamps.c        files seen from outside
  *   start.c         fork, descriptors, exec   verify.c         /proc against the row
  *   process.c       one process from start to end              children.c  restart policy, pure
  *   control.c       control links             requests.c       what a process may ask for
@@ -32,6 +35,7 @@
 #include "supervisor/logs.h"
 #include "supervisor/notify.h"
 #include "supervisor/options.h"
+#include "supervisor/stamps.h"
 
 /* uid-base of interfaces (d): the loader runs under it while the configuration is not yet read. */
 #define SUPERVISOR_DEFAULT_UID_BASE 20000
@@ -61,6 +65,7 @@ struct process {
 	unsigned credential; /* loaders; CREDENTIAL_LIMIT: it reads the configuration */
 	enum process_state state;
 	bool wanted; /* restarted when it ends */
+	bool anew;   /* told to leave so that it starts anew: no failure, no delay */
 	bool killed; /* SIGKILL sent by us; its cause is logged already */
 	bool reaped; /* ended, its last words not read yet: pid may be somebody else's by now */
 	pid_t pid;   /* 0: none */
@@ -85,15 +90,37 @@ struct wire {
 
 /* What is known of one identity: never a secret. */
 struct identity {
-	bool pinned_once, loaded, delivered;
-	bool dismissed; /* checked at the start, and nobody needs it yet */
+	bool pinned_once;
+	bool loaded;       /* a loader holds what it read, for the holder */
+	bool delivered;    /* the holder has a generation of it */
+	bool due;          /* to be read again although the holder has one */
+	bool dismissed;    /* its loader was ended by us: nobody needs what it read */
+	bool released;     /* the loader was told to hand it over */
+	bool refused;      /* what the loader read is another identity */
+	bool may_move;     /* the load that runs may */
 	bool expects_more; /* CONTROL_LOADED came, the struct behind it not yet */
-	struct us_loaded
-	    pinned; /* host, port, subject of the first load: fixed from then on (F7) */
+	bool warned;       /* that it expires soon */
+	/* Host, port and subject of the first load are fixed from then on (F7). */
+	struct us_loaded pinned;
 	uint64_t generation;
 	int role_end; /* one-shot link: the holder's end, until it is handed over; -1 */
 	int64_t again_ns;
+	int64_t told_ns; /* of the last 401 that was acted on */
+	struct stamps_look files;
+	uint64_t authorised; /* their stamp when an operator reloaded: what lies there may be
+				another identity (F7); 0: nothing */
 	struct children_backoff backoff;
+};
+
+struct result; /* of the loader that reads a configuration (configuration.c) */
+
+/* A configuration that is being read while the one before is in force (reload.c). */
+struct reload {
+	bool asked;            /* SIGHUP came */
+	struct result *result; /* what the loader writes; NULL: none runs */
+	uint64_t count;        /* finished ones */
+	bool done;             /* how the last one ended, for the monitor */
+	char text[512];
 };
 
 /* admin.sock, and the tokens of its rate. */
@@ -125,6 +152,9 @@ struct supervisor {
 
 	struct process slots[SUPERVISOR_SLOTS];
 	struct identity identities[CREDENTIAL_LIMIT];
+	struct stamps_look own_ca; /* of this hub, which the publisher reads at its start */
+	int64_t looked_ns;         /* at all files of identities */
+	struct reload reload;
 	struct wire *wires;
 	unsigned wire_count;
 

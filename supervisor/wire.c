@@ -39,23 +39,6 @@ static bool linked(const struct process *a, const struct process *b)
 	       (role_row(a->id.role)->links & ROLE_BIT(b->id.role)) != 0;
 }
 
-void wire_plan(struct supervisor *supervisor)
-{
-	struct process *slots = supervisor->slots;
-	unsigned end = ROLE_COUNT + ROLE_MAX_SHARDS, count = 0;
-
-	for (unsigned a = 0; a < end; a++)
-		for (unsigned b = 0; b < a; b++)
-			count += linked(&slots[a], &slots[b]);
-	supervisor->wires = calloc(count ? count : 1, sizeof(*supervisor->wires));
-	CHECK(supervisor->wires);
-	for (unsigned a = 0; a < end; a++)
-		for (unsigned b = 0; b < a; b++)
-			if (linked(&slots[a], &slots[b]))
-				supervisor->wires[supervisor->wire_count++] =
-				    (struct wire){ .ends = { &slots[a], &slots[b] } };
-}
-
 struct wire *wire_between(struct process *process, struct role_id peer)
 {
 	struct supervisor *supervisor = process->supervisor;
@@ -69,6 +52,24 @@ struct wire *wire_between(struct process *process, struct role_id peer)
 			return wire;
 	}
 	return NULL;
+}
+
+void wire_plan(struct supervisor *supervisor)
+{
+	struct process *slots = supervisor->slots;
+	unsigned end = ROLE_COUNT + ROLE_MAX_SHARDS, count = 0;
+
+	for (unsigned a = 0; a < end; a++)
+		for (unsigned b = 0; b < a; b++)
+			count += linked(&slots[a], &slots[b]);
+	supervisor->wires =
+	    realloc(supervisor->wires, (count ? count : 1) * sizeof(*supervisor->wires));
+	CHECK(supervisor->wires);
+	for (unsigned a = 0; a < end; a++)
+		for (unsigned b = 0; b < a; b++)
+			if (linked(&slots[a], &slots[b]) && !wire_between(&slots[a], slots[b].id))
+				supervisor->wires[supervisor->wire_count++] =
+				    (struct wire){ .ends = { &slots[a], &slots[b] } };
 }
 
 /* F20: both ends learn the generation and name it in their reports, so that the end of a former

@@ -7,7 +7,8 @@
 
 #include "supervisor/supervisor.h"
 
-/* One struct wire for each pair of planned processes that the table links. */
+/* One struct wire for each pair of planned processes that the table links; those that are there
+ * stay as they are. */
 void wire_plan(struct supervisor *supervisor);
 /* Makes each pair that is down, due, and has two verified ends. Returns when the next is due. */
 int64_t wire_due(struct supervisor *supervisor, int64_t now_ns);

@@ -39,5 +39,6 @@ part rights build/bed rights --dir build/check.rights
 part mirror build/bed mirror --dir build/check.mirror
 part 'main job' build/bed demo --dir build/check.demo --check
 part 'operator' build/bed scenario --dir build/check.operator operator
+part 'reload and rotation' build/bed scenario --dir build/check.reload reload
 part 'Go parts' tests/run-go.sh apiserver
 exit $failed

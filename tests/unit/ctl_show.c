@@ -162,6 +162,38 @@ static void names_cannot_drive_the_terminal(void **state)
 	assert_non_null(strstr(text, "  x?1A?: l1?l2 \xc3\xa4\n"));
 }
 
+static void a_worker_on_one_screen(void **state)
+{
+	static const char worker[] =
+	    "{\"identity\":\"worker-1\",\"mode\":\"follower\",\"ready\":true,"
+	    "\"time\":\"2026-01-01T00:10:00.000Z\",\"leadership\":null,"
+	    "\"follower\":{\"follows\":\"hub-a\",\"term\":4,\"maxTerm\":4,\"handedOver\":"
+	    "\"hub-a\",\"pending\":\"hub-b\",\"confirmations\":1,\"confirmationsNeeded\":2,"
+	    "\"controllerConnected\":\"True Connected\",\"controllerEndpointSynced\":\"False "
+	    "EndpointPending\",\"operator\":\"written\",\"looks\":[{\"hub\":\"hub-a\",\"look\":"
+	    "\"does not answer\"},{\"hub\":\"h\\u001b[2J\",\"look\":\"leads with term 5\"}]},"
+	    "\"credentials\":[{\"name\":\"hub-a\",\"worker\":\"\",\"usable\":true,\"expires\":"
+	    "\"2026-01-01T00:12:00.000Z\"},{\"name\":\"hub-b\",\"worker\":\"\",\"usable\":true,"
+	    "\"expires\":\"2026-01-01T00:09:59.000Z\"},{\"name\":\"follower\",\"worker\":\"\","
+	    "\"usable\":true,\"expires\":\"2026-01-01T01:12:00.000Z\"}],"
+	    "\"reload\":{\"count\":1,\"done\":false,\"text\":\"not reloaded: mode\"}}";
+
+	(void)state;
+	(void)show(worker);
+	assert_non_null(strstr(text, "worker-1  follows hub-a, term 4\n"));
+	assert_non_null(strstr(text, "handed over   hub-a; no term below 4 is followed\n"));
+	assert_non_null(strstr(text, "hub-b claims to lead, confirmed by 1 of 2 looks\n"));
+	assert_non_null(strstr(text, "ControllerEndpointSynced False EndpointPending\n"));
+	assert_non_null(strstr(text, "does not answer\n"));
+	assert_null(strchr(text, '\x1b'));
+	assert_non_null(strstr(text, "! expires within minutes: credential hub-a"));
+	assert_non_null(strstr(text, "! has expired: credential hub-b"));
+	assert_null(strstr(text, "credential follower"));
+	assert_non_null(strstr(text, "! not reloaded: mode\n"));
+	(void)show("{\"follower\":{}}");
+	assert_non_null(strstr(text, "follows no hub yet"));
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
@@ -173,6 +205,7 @@ int main(void)
 		TEST(nothing_known_is_said_so),
 		TEST(a_document_of_another_shape_is_no_crash),
 		TEST(names_cannot_drive_the_terminal),
+		TEST(a_worker_on_one_screen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

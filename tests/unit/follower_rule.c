@@ -362,6 +362,23 @@ static void a_term_never_falls_C11(void **state)
 	take(A);
 }
 
+/* B11: who claims a term that is over is looked at over a new connection; who does not lead, or
+ * leads with the highest one, is not. */
+static void a_superseded_hub_is_known_B11(void **state)
+{
+	struct rule_look look = { .reach = RULE_READ };
+
+	(void)state;
+	rule_init(&rule, 2, 2, RULE_NOWHERE, 0, 5);
+	assert_false(rule_is_superseded(&rule, &look));
+	look.lease_term = 4;
+	assert_true(rule_is_superseded(&rule, &look));
+	look.lease_term = 5;
+	assert_false(rule_is_superseded(&rule, &look));
+	look.lease_term = 6;
+	assert_false(rule_is_superseded(&rule, &look));
+}
+
 /* Who followed a term is not led away by a claim without one (I3). */
 static void an_old_claim_leads_nobody_back(void **state)
 {
@@ -484,6 +501,7 @@ int main(void)
 		TEST(the_highest_term_wins_H19),
 		TEST(push_and_lease_are_two_looks_H19),
 		TEST(a_term_never_falls_C11),
+		TEST(a_superseded_hub_is_known_B11),
 		TEST(an_old_claim_leads_nobody_back),
 		TEST(one_term_of_two_hubs_moves_nobody_H19),
 		TEST(a_term_rises_with_its_hub),

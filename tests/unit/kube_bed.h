@@ -184,6 +184,8 @@ static inline bool bed_h1_serve(SSL *ssl, const char *request)
 		bed_h1_answer(ssl, "200 OK\r\nContent-Type: text/html", "<html>");
 	else if (strncmp(path, " /api/429", 9) == 0)
 		bed_h1_answer(ssl, "429 Too Many\r\nRetry-After: 7", "");
+	else if (strncmp(path, " /api/401", 9) == 0)
+		bed_h1_answer(ssl, "401 Unauthorized", "");
 	else if (strncmp(path, " /api/moved", 11) == 0)
 		bed_h1_answer(ssl, "302 Found\r\nLocation: https://127.0.0.1:1/", "");
 	else

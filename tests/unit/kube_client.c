@@ -97,6 +97,25 @@ static void test_hostile_answers(void **state)
 	}
 }
 
+/* B10: the supervisor hears of a 401, once for a burst of them. */
+static void test_a_refused_credential_is_told(void **state)
+{
+	struct kube_ask what = get("/api/401", 5000), other = get("/api/html", 5000);
+	struct result results[3] = { 0 };
+
+	(void)state;
+	role.mode = BED_H1;
+	refused_told = 0;
+	(void)ask(&other);
+	assert_int_equal(refused_told, 0);
+	for (int i = 0; i < 3; i++)
+		kube_client_ask(role.client, &what, on_done, &results[i]);
+	await(3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(results[i].class, KUBE_UNAUTHORIZED);
+	assert_int_equal(refused_told, 1);
+}
+
 static void test_deadline_covers_the_answer_and_spares_the_next(void **state)
 {
 	struct kube_ask hang = { .target = 3,
@@ -218,6 +237,28 @@ static void test_fresh_request_has_its_own_connection(void **state)
 	assert_int_equal(role.asked_count, 3);
 }
 
+/* B11: requests use a new connection from then on, a watch ends so that it comes again over one. */
+static void test_a_redial_leaves_the_old_connection(void **state)
+{
+	struct kube_ask what = get("/api/v1", 5000), stall = get("/api/stall", 5000);
+	struct result result = { 0 };
+
+	(void)state;
+	role.mode = BED_H1;
+	kube_client_redial(role.client, 77); /* no such target */
+	kube_client_redial(role.client, 3);
+	assert_int_equal(ask(&what).class, KUBE_OK);
+	assert_int_equal(ask(&what).class, KUBE_OK);
+	assert_int_equal(role.asked_count, 1);
+	kube_client_stream(role.client, &stall, 60000, on_chunk, on_done, &result);
+	await(1); /* its first chunk */
+	kube_client_redial(role.client, 3);
+	await(1);
+	assert_int_equal(result.class, KUBE_OK);
+	assert_int_equal(ask(&what).class, KUBE_OK);
+	assert_int_equal(role.asked_count, 2);
+}
+
 static void test_streams(void **state)
 {
 	struct kube_ask what = get("/api/stream", 5000);
@@ -307,6 +348,8 @@ int main(void)
 		TEST(http1_reuses_and_adds_connections),
 		TEST(verbs_bodies_headers),
 		TEST(hostile_answers),
+		TEST(a_redial_leaves_the_old_connection),
+		TEST(a_refused_credential_is_told),
 		TEST(deadline_covers_the_answer_and_spares_the_next),
 		TEST(silently_dead_connection),
 		TEST(a_busy_connection_keeps_its_watches),

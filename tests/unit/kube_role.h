@@ -46,6 +46,19 @@ struct role_id role_self(const struct role_process *process)
 	return (struct role_id){ ROLE_OBSERVER, 0 };
 }
 
+/* What the client told the supervisor. */
+static unsigned refused_told;
+
+void role_tell(struct role_process *process, enum control_type type, uint64_t a0, uint64_t a1,
+    const char *text)
+{
+	(void)process;
+	(void)a0;
+	(void)a1;
+	(void)text;
+	refused_told += type == CONTROL_CRED_REFUSED;
+}
+
 static void answer_dial(void *arg, int64_t now_ns);
 static struct loop_timer dial_timer = { .fire = answer_dial };
 

@@ -90,12 +90,12 @@ static void a_token_is_trimmed_and_read(void **state)
 	assert_int_equal(check(ca, line, NULL, NULL, &err), 0);
 	assert_string_equal(material.token.bytes.data, token);
 	assert_string_equal(material.subject, "system:serviceaccount:n:understudy-elector");
-	assert_int_equal(material.expires_us, 4102444800 * 1000000);
+	assert_int_equal(material.times.expires_us, 4102444800 * 1000000);
 	assert_string_equal(material.note, "");
 	material_free(&material);
 	assert_int_equal(check(ca, "static-token", NULL, NULL, &err), 0);
 	assert_string_equal(material.subject, "");
-	assert_int_equal(material.expires_us, 0);
+	assert_int_equal(material.times.expires_us, 0);
 	material_free(&material);
 	free(token);
 }
@@ -242,6 +242,10 @@ static void a_fingerprint_says_changed(void **state)
 	assert_int_equal(check(ca, "two", NULL, NULL, &err), 0);
 	assert_true(material_fingerprint(&material, 7) != first);
 	material_free(&material);
+	/* B9: a CA alone that changed is a change. */
+	assert_int_equal(check(certificate, "one", NULL, NULL, &err), 0);
+	assert_true(material_fingerprint(&material, 7) != first);
+	material_free(&material);
 }
 
 static void what_is_no_jwt_says_nothing(void **state)
@@ -250,20 +254,20 @@ static void what_is_no_jwt_says_nothing(void **state)
 		"{\"sub\":\"a\",\"sub\":\"b\"}", "{\"exp\":-5}", "{\"exp\":\"soon\"}",
 		"{\"exp\":99999999999999999}", "junk", "" };
 	char subject[256], *token;
-	int64_t expires_us;
+	struct jwt_times times;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
 		token = make_jwt(payloads[i]);
-		jwt_read(str_of(token), subject, &expires_us);
+		jwt_read(str_of(token), subject, &times);
 		assert_string_equal(subject, "");
-		assert_int_equal(expires_us, 0);
+		assert_int_equal(times.expires_us, 0);
 		free(token);
 	}
-	jwt_read(STR_LIT("."), subject, &expires_us);
-	jwt_read(STR_LIT(".."), subject, &expires_us);
-	jwt_read(STR_LIT(""), subject, &expires_us);
-	jwt_read(STR_LIT("a.!.b"), subject, &expires_us);
+	jwt_read(STR_LIT("."), subject, &times);
+	jwt_read(STR_LIT(".."), subject, &times);
+	jwt_read(STR_LIT(""), subject, &times);
+	jwt_read(STR_LIT("a.!.b"), subject, &times);
 	assert_string_equal(subject, "");
 }
 

@@ -381,6 +381,75 @@ static void the_page_escapes_every_text(void **state)
 	buf_free(&out);
 }
 
+static void a_follower_is_shown_and_goes_with_its_link(void **state)
+{
+	static const struct role_id follower = { ROLE_FOLLOWER, 0 };
+	struct msg_status_follower m = { .follows = 1,
+		.handed = 1,
+		.pending = 2,
+		.seen = 1,
+		.needed = 2,
+		.term = 4,
+		.max_term = 5,
+		.connected = STR_LIT("True Connected"),
+		.look_b = STR_LIT("leads with term 5") };
+	const json_t *shown, *looks;
+
+	(void)state;
+	assert_true(json_is_null(json_object_get(make_document(NULL), "follower")));
+	assert_true(status_take_follower(status, &m));
+	shown = json_object_get(make_document(NULL), "follower");
+	assert_string_equal(json_string_value(json_object_get(shown, "follows")), "hub-a");
+	assert_string_equal(json_string_value(json_object_get(shown, "pending")), "hub-<b>");
+	assert_int_equal(json_integer_value(json_object_get(shown, "maxTerm")), 5);
+	looks = json_object_get(shown, "looks");
+	assert_string_equal(json_string_value(json_object_get(json_array_get(looks, 1), "look")),
+	    "leads with term 5");
+	m.pending = 0;
+	assert_true(status_take_follower(status, &m));
+	shown = json_object_get(make_document(NULL), "follower");
+	assert_true(json_is_null(json_object_get(shown, "pending")));
+	/* A hub that the list does not have. */
+	config.hub_count = 1;
+	m.handed = 2;
+	assert_false(status_take_follower(status, &m));
+	config.hub_count = 2;
+	status_unlinked(status, follower);
+	assert_true(json_is_null(json_object_get(make_document(NULL), "follower")));
+}
+
+/* Another configuration: what was said of a number is forgotten when it is another worker's. */
+static void a_reload_keeps_what_is_still_so(void **state)
+{
+	static const struct msg_status_worker first = { .worker = 0, .term = 7 },
+					      second = { .worker = 1, .term = 7 };
+	static struct us_config next;
+	static const char text[] = "reloaded; changed: workers <1>";
+
+	(void)state;
+	assert_true(status_take_worker(status, shard0, &first));
+	assert_true(status_take_worker(status, shard1, &second));
+	assert_true(json_is_null(json_object_get(make_document(NULL), "reload")));
+	next = config;
+	next.workers[1].name = pool("worker-9");
+	memcpy(next.pool, config.pool, sizeof(next.pool));
+	status_reconfigure(status, &config, &next);
+	status_take_reload(status, 3, true, (struct str){ text, sizeof(text) });
+	assert_true(status->workers[0].known);
+	assert_false(status->workers[1].known);
+	assert_int_equal(status->reload.count, 3);
+	assert_string_equal(json_string_value(json_object_get(
+				json_object_get(make_document(NULL), "reload"), "text")),
+	    text);
+	/* Fewer workers. */
+	config = next;
+	next.worker_count = 1;
+	status_reconfigure(status, &config, &next);
+	assert_true(status->workers[0].known);
+	status_take_reload(status, 4, false, str_of(""));
+	assert_string_equal(status->reload.text, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -396,6 +465,8 @@ int main(void)
 		TEST(the_history_is_a_ring_without_repeats),
 		TEST(the_fence_is_its_own_witness),
 		TEST(the_page_escapes_every_text),
+		TEST(a_reload_keeps_what_is_still_so),
+		TEST(a_follower_is_shown_and_goes_with_its_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,6 +206,14 @@ static void test_follower(void **state)
 	REFUSES("worker-namespace", become_follower();
 		config.follower.worker_namespace = put("../x"));
 	REFUSES("handover-directory", become_follower(); config.follower.directory = 0);
+	ACCEPTS(become_follower(); config.follower.operator_secret = put("kubeslice-hub");
+		config.follower.operator_deployment = put("op"));
+	REFUSES("operator-secret or -deployment", become_follower();
+		config.follower.operator_secret = put("a/b"));
+	REFUSES("without operator-secret", become_follower();
+		config.follower.operator_deployment = put("op"));
+	REFUSES("outside of the string pool", become_follower();
+		config.follower.operator_secret = CONFIG_POOL_BYTES);
 	REFUSES("handover-directory", become_follower();
 		config.follower.directory = put("/run/../x"));
 	REFUSES("outside of the string pool", become_follower();

@@ -95,6 +95,42 @@ static void what_stands_there_already_is_told_once(void **state)
 	assert_int_equal(step(11), WORKER_WAIT);
 }
 
+/* A bundle that came meanwhile, and stands there, is one more thing to tell. */
+static void another_version_that_stands_there_is_told(void **state)
+{
+	(void)state;
+	pushed(PUSH_DONE, 11);
+	stands(5, true, true);
+	assert_int_equal(step(12), WORKER_WAIT);
+	goal.version++;
+	assert_int_equal(step(12), WORKER_TELL_EQUAL);
+	assert_int_equal(step(12), WORKER_WAIT);
+}
+
+/* B26: only a worker that comes back is tried at once; one that is seen as before, or that denies,
+ * is not. */
+static void only_who_comes_back_is_tried_at_once_B26(void **state)
+{
+	static const enum worker_state back[] = { WORKER_OK, WORKER_NO_OBJECT, WORKER_NO_FENCE };
+
+	(void)state;
+	pushed(PUSH_DENIED, 11);
+	assert_false(worker_state_seen(&worker, WORKER_OK));
+	assert_int_equal(step(11), WORKER_WAIT);
+	assert_true(worker_state_seen(&worker, WORKER_DENIED));
+	assert_int_equal(step(11), WORKER_WAIT);
+	assert_true(worker_state_seen(&worker, WORKER_NO_CRD));
+	assert_int_equal(step(11), WORKER_WAIT);
+	for (unsigned i = 0; i < 3; i++) {
+		(void)reset(state);
+		worker.state = WORKER_UNREACHABLE;
+		pushed(PUSH_UNREACHABLE, 11);
+		assert_int_equal(step(11), WORKER_WAIT);
+		assert_true(worker_state_seen(&worker, back[i]));
+		assert_int_equal(step(11), WORKER_PUSH);
+	}
+}
+
 static void a_higher_term_is_told_and_never_outbid_C7(void **state)
 {
 	(void)state;
@@ -247,6 +283,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rehearsal_wants_each_refusal_by_its_word_H20),
 		cmocka_unit_test_setup(no_permit_no_push_H16, reset),
+		cmocka_unit_test_setup(another_version_that_stands_there_is_told, reset),
+		cmocka_unit_test_setup(only_who_comes_back_is_tried_at_once_B26, reset),
 		cmocka_unit_test_setup(a_retry_does_not_outlive_the_permit_H16, reset),
 		cmocka_unit_test_setup(pushed_once_per_term, reset),
 		cmocka_unit_test_setup(what_stands_there_already_is_told_once, reset),

@@ -206,11 +206,14 @@ static void a_rotation_keeps_host_port_and_subject(void **state)
 static void a_dismissed_loader_costs_no_wait(void **state)
 {
 	struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
+	struct us_config *config = calloc(1, sizeof(*config));
 	struct process loader = { .supervisor = supervisor, .credential = CREDENTIAL_SYNCER };
 	struct identity *identity;
 
 	(void)state;
-	assert_non_null(supervisor);
+	assert_true(supervisor && config);
+	config->credentials[CREDENTIAL_SYNCER].kubeconfig = 1;
+	supervisor->config = config;
 	identity = &supervisor->identities[CREDENTIAL_SYNCER];
 	identity->role_end = -1;
 	identity->loaded = identity->dismissed = true;
@@ -220,6 +223,7 @@ static void a_dismissed_loader_costs_no_wait(void **state)
 	identity->dismissed = false;
 	credentials_on_loader_end(&loader, true);
 	assert_true(identity->again_ns > 0);
+	free(config);
 	free(supervisor);
 }
 

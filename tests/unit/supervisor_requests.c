@@ -43,6 +43,7 @@ static bool expected(unsigned type, enum role role, enum process_state state)
 	case CONTROL_ACCUSE:
 		return is_verified(state) && role != ROLE_LOADER && role != ROLE_RUNNER;
 	case CONTROL_CRED_ACK:
+	case CONTROL_CRED_REFUSED:
 	case CONTROL_CRED_NACK: return is_verified(state) && kube;
 	case CONTROL_START_SYNCER:
 	case CONTROL_STOP_SYNCER:

@@ -91,6 +91,7 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 	if s.worker, err = p.Work.Client(); err != nil {
 		return p, Result{}, err
 	}
+	p.Worker.Operator = o.OnlyController
 	told := steps
 	if o.Bench {
 		told, s.timeline.out = measured, io.Discard

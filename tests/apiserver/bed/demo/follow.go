@@ -74,6 +74,59 @@ func (s *story) tellFollower(ctx context.Context, got sight, h *pair.Hub) error 
 	if _, err := client.Get(ctx, kube.Clusters.Path(w.Handed("namespace"), "worker-1")); err != nil {
 		return fmt.Errorf("what was handed over is no use at %s: %w", h.Name, err)
 	}
+	if err := s.tellEvents(ctx, h); err != nil {
+		return err
+	}
+	return s.tellOperator(ctx, h)
+}
+
+// tellEvents finds upstream's Events about the worker's Cluster object, each once.
+func (s *story) tellEvents(ctx context.Context, h *pair.Hub) error {
+	want := map[string]int{"ControllerConnected": 1, "ControllerEndpointChanged": 0}
+	if h != s.a {
+		want["ControllerEndpointChanged"] = 1
+	}
+	seen := map[string]int{}
+	_, err := until(ctx, patience, 50*time.Millisecond, func() bool {
+		list, err := h.Admin.Get(ctx, kube.Events.Path(pair.Project, ""))
+		clear(seen)
+		for _, item := range list.List("items") {
+			e, _ := item.(map[string]any)
+			if about, _ := e["involvedObject"].(map[string]any); about["kind"] == "Cluster" && about["name"] == "worker-1" {
+				seen[fmt.Sprint(e["reason"])]++
+			}
+		}
+		return err == nil && seen["ControllerConnected"] >= 1 && seen["ControllerEndpointChanged"] >= want["ControllerEndpointChanged"]
+	})
+	if err != nil || seen["ControllerEndpointChanged"] != want["ControllerEndpointChanged"] {
+		return fmt.Errorf("Events about Cluster worker-1 on %s: %v, want %v: %w", h.Name, seen, want, err)
+	}
+	return nil
+}
+
+// tellOperator holds what an operator without a follower would read against the hand-over: the same
+// hub, and pods that are replaced once for another hub and never for the first one.
+func (s *story) tellOperator(ctx context.Context, h *pair.Hub) error {
+	w := s.pair.Worker
+	if !w.Operator {
+		return nil
+	}
+	want, restarts := "", int64(1)
+	if h != s.a {
+		want, restarts = h.Name, 2
+	}
+	at, err := until(ctx, patience, 20*time.Millisecond, func() bool {
+		hub, n := w.RestartedFor(ctx)
+		return w.OperatorReads(ctx, "endpoint") == w.Handed("endpoint") && w.OperatorReads(ctx, "token") == w.Handed("token") &&
+			w.OperatorReads(ctx, "ca.crt") == w.Handed("ca.crt") && w.OperatorReads(ctx, "namespace") == pair.Project &&
+			hub == want && n == restarts
+	})
+	if err != nil {
+		hub, n := w.RestartedFor(ctx)
+		return fmt.Errorf("its operator's Secret names %q, its pods were replaced for %q, generation %d: %w",
+			w.OperatorReads(ctx, "endpoint"), hub, n, err)
+	}
+	s.factAt(at, "worker-1", "its operator's Secret names %s; pods replaced %d times", h.Name, restarts-1)
 	return nil
 }
 

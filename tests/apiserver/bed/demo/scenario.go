@@ -33,6 +33,7 @@ var (
 	// scenarios are further stories on the same stage, each for a test.
 	scenarios = map[string][]step{
 		"pause":      slices.Concat(steps[:3], paused, []step{{"a takeover without the pause", (*story).takeOver}}),
+		"reload":     slices.Concat(steps[:3], rotated),
 		"switchover": slices.Concat(steps[:3], switched),
 		"operator":   slices.Concat(steps[:3], paused, switched),
 	}
@@ -59,7 +60,7 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 		return p, err
 	}
 	for _, h := range p.Hubs {
-		if name != "switchover" {
+		if name != "switchover" && name != "reload" {
 			p.Proxied = []string{"understudy-peer-observer"}
 			if err := h.Cluster.Start(cluster.Proxy); err != nil {
 				return p, err
