@@ -120,7 +120,7 @@ $(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)
 
 # The simulator: the machine's objects as the elector links them, and a model of the rest.
 SIM := $(BUILD)/sim/sim
-$(SIM): $(call objects,tests/sim) $(filter %/machine.o %/terms.o %/trace.o,$(call objects,elector)) \
+$(SIM): $(filter-out $(BUILD)/obj/tests/sim/worker_%,$(call objects,tests/sim)) $(filter %/machine.o %/terms.o %/trace.o,$(call objects,elector)) \
     $(filter $(BUILD)/obj/elector/machine_%.o,$(call objects,elector)) $(call archives,base)
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
@@ -132,6 +132,16 @@ $(BUILD)/bench/fence: $(BUILD)/obj/tests/bench/fence.o $(BUILD)/obj/elector/fenc
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^
 
+# The simulator of workers: repointer and follower as they are, but for the four files that meet a
+# supervisor or a disk, over a played API client.
+WORKERS_SIM := $(BUILD)/sim/workers
+$(WORKERS_SIM): $(filter $(BUILD)/obj/tests/sim/worker_%,$(call objects,tests/sim)) \
+    $(filter-out %/main.o %/messages.o %/handover.o,$(call objects,repointer) $(call objects,follower)) \
+    $(BUILD)/obj/build_id.o $(call archives,kube ipc policy base)
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ -ljansson -lmsgpackc -lcap
+
 $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 	@tools/compile_commands.sh '$(CC) $(CFLAGS)' $(filter %.c,$^) > $@
 
@@ -142,10 +152,10 @@ $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
 unit: $(TESTS)
 	@tests/run-unit.sh $(TESTS)
 
-check-fast: all $(TESTS) $(SIM) $(PRINTERS)
+check-fast: all $(TESTS) $(SIM) $(WORKERS_SIM) $(PRINTERS)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS) $(SIM) $(ATTACK) $(PRINTERS)
+check: all $(TESTS) $(SIM) $(WORKERS_SIM) $(ATTACK) $(PRINTERS)
 	@tests/check.sh $(TESTS)
 
 lint: all $(PRINTERS)
@@ -155,17 +165,20 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined unit
 
 SEEDS ?= 10000
+WORKER_SEEDS ?= 1000
 STORIES = $(sort $(wildcard tests/sim/stories/*.story))
-sim: $(SIM)
+sim: $(SIM) $(WORKERS_SIM)
 	@$(SIM) --out $(BUILD)/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) $(STORIES))
+	@$(WORKERS_SIM) $(if $(SEED),--seed $(SEED),--seeds $(WORKER_SEEDS))
 
 # What the machine says now becomes what is expected; read the difference.
 stories: $(SIM)
 	@$(SIM) --rewrite --stories $(STORIES)
 
 # EVERY=10: each tenth change; FILES="machine machine_guards": those of elector/.
-mutants: $(SIM) $(TESTS)
+mutants: $(SIM) $(WORKERS_SIM) $(TESTS)
 	@tests/sim/mutants.sh
+	@tests/sim/worker_mutants.sh
 
 demo: all
 	@tests/demo/demo.sh

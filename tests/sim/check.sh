@@ -18,6 +18,13 @@ if [ "$code" -eq 0 ] || { [ "${stories%, 0 not}" = "$stories" ] && grep -q ' 0 b
 else
 	echo "not ok - $schedules: $(grep -m 5 -E '^broken|^row |^replay|CHECK' <<<"$output" | tr '\n' ' ')"
 fi
+# Workers: the files of repointer/ and follower/ themselves, in a fortieth as many schedules.
+if workers=$("$build"/sim/workers --seeds $((${1:-2000} / 40)) 2>&1); then
+	echo "ok - ${workers##*$'\n'}"
+else
+	echo "not ok - $(tr '\n' ' ' <<<"$workers" | head -c 1000)"
+	code=1
+fi
 if tests/sim/sequences.sh | cmp -s - docs/sequences.md; then
 	echo 'ok - docs/sequences.md is what the stories say'
 else
