@@ -53,6 +53,7 @@ static struct elector *elector_open(struct role_process *process)
 	elector->admin.nonce = base_random_u64();
 	(void)snprintf(elector->ack_why, sizeof(elector->ack_why), "no mirror runs on the standby");
 	machine_init(&elector->machine, &options);
+	claim_open(elector);
 	if (fence_page_map(&elector->page, ROLE_FD_FENCE, options.instance, &err)) {
 		log_error("%s", err.text);
 		exit(70);
