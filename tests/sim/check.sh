@@ -18,8 +18,8 @@ if [ "$code" -eq 0 ] || { [ "${stories%, 0 not}" = "$stories" ] && grep -q ' 0 b
 else
 	echo "not ok - $schedules: $(grep -m 5 -E '^broken|^row |^replay|CHECK' <<<"$output" | tr '\n' ' ')"
 fi
-# Workers: the files of repointer/ and follower/ themselves, in a fortieth as many schedules.
-if workers=$("$build"/sim/workers --seeds $((${1:-2000} / 40)) 2>&1); then
+# Workers: the files of repointer/ and follower/ themselves, in a hundredth as many schedules.
+if workers=$("$build"/sim/workers --seeds $((${1:-2000} / 100)) 2>&1); then
 	echo "ok - ${workers##*$'\n'}"
 else
 	echo "not ok - $(tr '\n' ' ' <<<"$workers" | head -c 1000)"

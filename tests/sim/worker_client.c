@@ -115,6 +115,16 @@ static void a_dead_worker_is_left_in_peace(struct world *w, const struct request
 		    hub_names[hub], (long long)((w->now - sent[3]) / MS(1)), worker);
 }
 
+/* Level-based: what stands there is left alone. Who failed before it healed has tried by then. */
+static void a_worker_that_has_it_is_not_told_again(struct world *w, const struct request *r)
+{
+	if (w->healed && w->now > w->healed + S(100))
+		world_broken(w, "H16 a_worker_that_has_it_is_not_told_again",
+		    "%s sends a claim to worker-%u, %lld s after everything healed",
+		    hub_names[r->actor->index], r->api - HUBS,
+		    (long long)((w->now - w->healed) / S(1)));
+}
+
 unsigned client_under_way(const struct actor *actor)
 {
 	unsigned count = 0;
@@ -245,6 +255,7 @@ uint64_t kube_client_ask(
 		w->pushes++;
 		a_claim_leaves_under_a_valid_permit(w, r);
 		a_dead_worker_is_left_in_peace(w, r);
+		a_worker_that_has_it_is_not_told_again(w, r);
 	}
 	w->rehearsals += strstr(r->query, "dryRun") != NULL;
 	few_requests_are_under_way(w, actor);

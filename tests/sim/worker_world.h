@@ -115,7 +115,7 @@ struct event {
 
 struct world {
 	uint64_t seed, rng;
-	int64_t now, chaos_ends;
+	int64_t now, chaos_ends, healed; /* healed: 0 while anything may happen */
 	unsigned workers;
 	struct actor actors[ACTORS];
 	struct api apis[APIS];

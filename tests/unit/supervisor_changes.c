@@ -151,6 +151,48 @@ static void who_starts_anew(void **state)
 	anew("dial: allow", ROLE_DIALERS);
 }
 
+/* Each key that a person can write: one whose change nobody noticed would be said to be in force.
+ */
+static void each_key_of_the_file_is_in_the_table(void **state)
+{
+#define KEY(section, key, reader, of, field, least, most, fallback, expected)                      \
+	{ #section "." key, #of, #field, offsetof(struct of, field),                               \
+		sizeof(((struct of *)0)->field) },
+	static const struct {
+		const char *key, *of, *field;
+		size_t offset, size;
+	} rows[] = {
+#include "loader/config.def"
+	};
+	unsigned tried = 0;
+
+	(void)state;
+	now.worker_count = now.rule_count = now.range_count = now.argument_count = 1;
+	now.pool[CONFIG_POOL_BYTES - 2] = '\0';
+	(void)strcpy(now.pool + 1, "x");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t other = 1;
+
+		/* Maps stand for their keys, and keys that have no value yet for nothing. */
+		if (strcmp(rows[i].of, "us_config") != 0 || strcmp(rows[i].field, "magic") == 0)
+			continue;
+		next = now;
+		for (size_t at = 0; at + sizeof(other) <= rows[i].size; at += sizeof(other)) {
+			memcpy((char *)&other, (char *)&next + rows[i].offset + at, sizeof(other));
+			other = other == 1 ? 0 : 1;
+			memcpy((char *)&next + rows[i].offset + at, &other, sizeof(other));
+		}
+		compare();
+		if (changes.frozen_count + changes.key_count + changes.added + changes.removed +
+			changes.changed ==
+		    0)
+			fail_msg("%s: a reload does not notice it", rows[i].key);
+		tried++;
+	}
+	assert_true(tried > 30);
+#undef KEY
+}
+
 /* --- Workers --------------------------------------------------------------------------------- */
 
 static void add(struct us_config *config, const char *name)
@@ -255,6 +297,7 @@ int main(void)
 		TEST(nothing_changed),
 		TEST(what_takes_a_restart),
 		TEST(who_starts_anew),
+		TEST(each_key_of_the_file_is_in_the_table),
 		TEST(the_last_one_fills_the_hole),
 		TEST(another_source_is_another_generation_alone),
 		TEST(random_lists),
