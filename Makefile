@@ -29,12 +29,12 @@ home = $(or $(DIR_$(1)),$(1))
 # libc and libcap (F28).
 OURS_understudyd   := policy base
 OURS_runner        := policy base
-OURS_understudyctl := base
+OURS_understudyctl := kube base
 $(foreach r,loader dialer monitor,$(eval OURS_$(r) := ipc policy base))
 $(foreach r,$(KUBE_ROLES),$(eval OURS_$(r) := kube ipc policy base))
 SYSTEM_understudyd   := -lcap
 SYSTEM_runner        := -lcap
-SYSTEM_understudyctl := -ljansson
+SYSTEM_understudyctl := -ljansson -lz
 SYSTEM_loader        := -lyaml -lcrypto -ljansson -lmsgpackc -lcap
 SYSTEM_dialer        := -lcares -lmsgpackc -lcap
 SYSTEM_monitor       := -lmicrohttpd -lmsgpackc -lcap

@@ -26,6 +26,17 @@ bool str_copy(char *dst, size_t size, struct str src)
 	return true;
 }
 
+struct str str_cut(struct str text, size_t most)
+{
+	size_t n = most;
+
+	if (text.n <= most)
+		return text;
+	while (n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+		n--;
+	return (struct str){ text.p, n };
+}
+
 bool str_to_u64(struct str text, uint64_t *value)
 {
 	uint64_t sum = 0;

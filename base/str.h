@@ -20,6 +20,8 @@ bool str_equal(struct str a, struct str b);
 /* Copies and terminates. False (and an empty dst) when it does not fit or holds a NUL: a cut
  * identity or endpoint is another identity or endpoint. */
 bool str_copy(char *dst, size_t size, struct str src);
+/* At most so many bytes of it, not ending inside a character; what is cut must be well-formed. */
+struct str str_cut(struct str text, size_t most);
 /* Decimal digits only, no sign, no space, no overflow. False: *value untouched. */
 bool str_to_u64(struct str text, uint64_t *value);
 /* True when every byte belongs to well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong). */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/archive.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
 #include "ctl/reload.h"
@@ -99,6 +100,22 @@ static const struct command commands[] = {
 	    "the configuration file, which reload reads again; a claim on a worker goes by "
 	    "break-glass only.\n",
 	    reload_worker },
+	{ "archive",
+	    "archive list [--since SPAN] [--term N] | show NAME [--show-secrets] |\n"
+	    "       restore NAME --to-context HUB [--force] [--dry-run] [--yes OBJECT] |\n"
+	    "       prune [--older-than SPAN] [--keep N] [--dry-run] [--yes prune]\n"
+	    "       [--kubeconfig FILE] [--context HUB] [--namespace N] [-o text|json]",
+	    "what a rejoin kept before it replaced it: what a failover has lost",
+	    "With your own kubeconfig, by kubectl; no daemon is asked.\n"
+	    "list     what the hub of that context had, and the hub that leads has not or has\n"
+	    "         otherwise; --term: which takeover replaced it\n"
+	    "show     one object as it was; the content of a Secret with --show-secrets only\n"
+	    "restore  one object onto the hub that leads (--to-kubeconfig, --to-context), without\n"
+	    "         status, owners and finalizers. Refused where it is no leader, and where an\n"
+	    "         object of that name is; --force replaces exactly the version that was seen\n"
+	    "prune    deletes what is older (default 30d), but the newest N\n"
+	    "SPAN: like 12h or 30d. Exit: 0 done, 1 refused, 3 not known.\n",
+	    archive_command },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
 	    "Prints the help of a command.\n", run_help },
 };

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "elector/admin_inner.h"
 #include "elector/elector.h"
 #include "elector/trace.h"
 #include "kube/json.h"
@@ -24,38 +25,30 @@
 
 static const char *const outcome_names[] = { "done", "refused", "running", "unknown" };
 
-/* A request under way. */
-struct request {
-	struct elector *elector;
-	const json_t *body;
-	const struct verb_row *row;
-	struct machine_command command;
-	struct buf *out;
-	enum admin_outcome outcome;
-};
-
-struct verb_row {
-	const char *name;
-	enum machine_command_verb verb;
-	bool takes_time, consents;
-	const char *keys; /* that the request may have, each between spaces */
-};
-
 static const struct verb_row rows[] = {
-	{ "switchover", COMMAND_SWITCHOVER, true, false, " verb to check " },
-	{ "call-off", COMMAND_CALL_OFF, false, false, " verb " },
-	{ "promote", COMMAND_PROMOTE, true, true, " verb check force acceptIncomplete hub nonce " },
-	{ "pause", COMMAND_PAUSE, false, false, " verb forMs " },
-	{ "resume", COMMAND_RESUME, false, false, " verb " },
-	{ "acknowledge", COMMAND_ACKNOWLEDGE, false, false, " verb " },
-	{ "accept-peer", COMMAND_ACCEPT_PEER, false, true, " verb hub nonce " },
-	{ "operation", COMMAND_COUNT, false, false, " verb operation " },
+	{ "switchover", COMMAND_SWITCHOVER, true, false, " verb to check ", false, 0 },
+	{ "call-off", COMMAND_CALL_OFF, false, false, " verb ", false, 0 },
+	{ "promote", COMMAND_PROMOTE, true, true, " verb check force acceptIncomplete hub nonce ",
+	    false, 0 },
+	{ "pause", COMMAND_PAUSE, false, false, " verb forMs ", false, 0 },
+	{ "resume", COMMAND_RESUME, false, false, " verb ", false, 0 },
+	{ "acknowledge", COMMAND_ACKNOWLEDGE, false, false, " verb ", false, 0 },
+	{ "accept-peer", COMMAND_ACCEPT_PEER, false, true, " verb hub nonce ", false, 0 },
+	{ "operation", COMMAND_COUNT, false, false, " verb operation ", false, 0 },
+	{ "sync-diff", COMMAND_COUNT, false, false, " verb kind ", true, SYNC_DIFF },
+	{ "sync-resync", COMMAND_COUNT, false, false, " verb kind check ", true, SYNC_RESYNC },
+	{ "sync-confirm-deletes", COMMAND_COUNT, false, true, " verb list check hub nonce ", true,
+	    SYNC_CONFIRM_DELETES },
+	{ "sync-discard", COMMAND_COUNT, false, true, " verb list check hub nonce ", true,
+	    SYNC_DISCARD },
+	{ "sync-accept-restore", COMMAND_COUNT, false, true, " verb check hub nonce ", true,
+	    SYNC_ACCEPT_RESTORE },
 };
 
 /* --- Answers -----------------------------------------------------------------------------------
  */
 
-static void begin(struct request *request, enum admin_outcome outcome, uint64_t operation)
+void admin_begin(struct request *request, enum admin_outcome outcome, uint64_t operation)
 {
 	request->outcome = outcome;
 	buf_printf(request->out, "{\"outcome\":\"%s\"", outcome_names[outcome]);
@@ -63,20 +56,20 @@ static void begin(struct request *request, enum admin_outcome outcome, uint64_t 
 		buf_printf(request->out, ",\"operation\":\"%016" PRIx64 "\"", operation);
 }
 
-static void end(struct request *request, const char *text)
+void admin_end(struct request *request, const char *text)
 {
 	buf_puts(request->out, ",\"text\":");
 	buf_json_string(request->out, str_of(text));
 	buf_puts(request->out, "}\n");
 }
 
-static void refuse(struct request *request, const char *text)
+void admin_refuse(struct request *request, const char *text)
 {
-	begin(request, ADMIN_REFUSED, 0);
-	end(request, text);
+	admin_begin(request, ADMIN_REFUSED, 0);
+	admin_end(request, text);
 }
 
-static void put_checks(struct request *request, const struct machine_check *checks, unsigned count)
+void admin_put_checks(struct request *request, const struct machine_check *checks, unsigned count)
 {
 	buf_puts(request->out, ",\"checks\":[");
 	for (unsigned i = 0; i < count; i++) {
@@ -212,33 +205,34 @@ static void tell_operation(struct request *request)
 
 		if (operation->id != id)
 			continue;
-		begin(request, operation->outcome, id);
-		end(request, operation->outcome == ADMIN_RUNNING
-				 ? machine_state_name(request->elector->machine.state)
-				 : operation->why);
+		admin_begin(request, operation->outcome, id);
+		admin_end(request, operation->outcome == ADMIN_RUNNING
+				       ? machine_state_name(request->elector->machine.state)
+				       : operation->why);
 		return;
 	}
-	begin(request, ADMIN_UNKNOWN, 0);
-	end(request, "no such operation is known here (any more); see the history");
+	admin_begin(request, ADMIN_UNKNOWN, 0);
+	admin_end(request, "no such operation is known here (any more); see the history");
 }
 
 /* --- Commands ----------------------------------------------------------------------------------
  */
 
-/* Five a minute are carried out, so that a loop in a script is no storm of writes. */
-static bool within_rate(struct admin *admin, int64_t now_ns)
+/* So that a loop in a script is no storm of writes. */
+bool admin_within_rate(
+    int64_t *taken_ns, unsigned *taken_count, unsigned per_minute, int64_t now_ns)
 {
-	int64_t *oldest = &admin->taken_ns[admin->taken_count % ADMIN_PER_MINUTE];
+	int64_t *oldest = &taken_ns[*taken_count % per_minute];
 
 	if (*oldest && now_ns - *oldest < MINUTE_NS)
 		return false;
 	*oldest = now_ns;
-	admin->taken_count++;
+	++*taken_count;
 	return true;
 }
 
 /* Does the operator mean this hub, as it is now? */
-static bool consented(struct request *request)
+bool admin_consented(struct request *request)
 {
 	struct elector *elector = request->elector;
 	const struct us_config *config = elector->config;
@@ -246,11 +240,11 @@ static bool consented(struct request *request)
 
 	if (strcmp(kube_json_text(request->body, "hub"),
 		config_text_at(config, config->self_name)) != 0) {
-		refuse(request, "the hub named is not this one: nothing was done");
+		admin_refuse(request, "the hub named is not this one: nothing was done");
 		return false;
 	}
 	if (!nonce || nonce != elector->admin.nonce) {
-		refuse(request, "what status showed has changed meanwhile: look again");
+		admin_refuse(request, "what status showed has changed meanwhile: look again");
 		return false;
 	}
 	elector->admin.nonce = base_random_u64();
@@ -270,8 +264,8 @@ static bool addressed(struct request *request)
 	annotations_put_handover(text, sizeof(text), request->command.operation, peer);
 	if ((!to[0] || strcmp(to, peer) == 0) && text[0])
 		return true;
-	refuse(request, text[0] ? "`to` is not the peer of this hub"
-				: "the peer's name is too long for an offer");
+	admin_refuse(request, text[0] ? "`to` is not the peer of this hub"
+				      : "the peer's name is too long for an offer");
 	return false;
 }
 
@@ -293,19 +287,19 @@ static void start(struct request *request)
 	if (elector->machine.taken != request->command.operation) {
 		if (operation)
 			*operation = (struct admin_operation){ 0 };
-		refuse(request, "this hub's state changed at this moment: nothing was done");
+		admin_refuse(request, "this hub's state changed at this moment: nothing was done");
 		return;
 	}
 	if (!operation) {
-		begin(request, ADMIN_DONE, 0);
-		end(request, elector->reason);
+		admin_begin(request, ADMIN_DONE, 0);
+		admin_end(request, elector->reason);
 		return;
 	}
 	operation->outcome = ADMIN_RUNNING;
 	admin->operation_count++;
 	elector_show_leadership(elector);
-	begin(request, ADMIN_RUNNING, operation->id);
-	end(request, elector->reason);
+	admin_begin(request, ADMIN_RUNNING, operation->id);
+	admin_end(request, elector->reason);
 }
 
 /* The checks first: a refusal changes nothing and says what it would take (B15). */
@@ -320,9 +314,9 @@ static void command(struct request *request)
 	if (!addressed(request))
 		return;
 	if (under_way && !check && request->command.verb != COMMAND_CALL_OFF) {
-		begin(request, ADMIN_RUNNING, under_way->id);
+		admin_begin(request, ADMIN_RUNNING, under_way->id);
 		buf_puts(request->out, ",\"earlier\":true");
-		end(request, "another operation is under way; one is done at a time");
+		admin_end(request, "another operation is under way; one is done at a time");
 		return;
 	}
 	if (request->command.verb == COMMAND_CALL_OFF && under_way)
@@ -331,17 +325,18 @@ static void command(struct request *request)
 	for (unsigned i = 0; i < count; i++)
 		ok = ok && checks[i].ok;
 	if (check || !ok) {
-		begin(request, ok ? ADMIN_DONE : ADMIN_REFUSED, 0);
-		put_checks(request, checks, count);
-		end(request, ok ? "all checks pass" : "nothing was changed");
+		admin_begin(request, ok ? ADMIN_DONE : ADMIN_REFUSED, 0);
+		admin_put_checks(request, checks, count);
+		admin_end(request, ok ? "all checks pass" : "nothing was changed");
 		return;
 	}
-	if (request->row->consents && !consented(request))
+	if (request->row->consents && !admin_consented(request))
 		return;
-	if (within_rate(admin, base_clock_boot_ns()))
+	if (admin_within_rate(
+		admin->taken_ns, &admin->taken_count, ADMIN_PER_MINUTE, base_clock_boot_ns()))
 		start(request);
 	else
-		refuse(request, "five commands a minute are carried out: try again later");
+		admin_refuse(request, "five commands a minute are carried out: try again later");
 }
 
 /* --- Requests ----------------------------------------------------------------------------------
@@ -374,9 +369,11 @@ static void handle(struct request *request)
 		if (strcmp(rows[i].name, name) == 0)
 			request->row = &rows[i];
 	if (!request->row) {
-		refuse(request, "expected one JSON object with a known \"verb\"");
+		admin_refuse(request, "expected one JSON object with a known \"verb\"");
 	} else if (!keys_known(request)) {
-		refuse(request, "the request has a member that its verb does not know");
+		admin_refuse(request, "the request has a member that its verb does not know");
+	} else if (request->row->mirror) {
+		relay_command(request);
 	} else if (request->row->verb == COMMAND_COUNT) {
 		tell_operation(request);
 	} else {
@@ -391,21 +388,29 @@ static void handle(struct request *request)
 	}
 }
 
-void admin_answer(
-    struct elector *elector, uint32_t uid, uint32_t pid, struct str text, struct buf *out)
+/* True: the answer comes later. */
+static bool take(struct elector *elector, struct admin_client *client, uint32_t uid, uint32_t pid,
+    struct str text, struct buf *out)
 {
-	struct request request = { .elector = elector, .out = out };
+	struct request request = { .elector = elector, .client = client, .out = out };
 	json_t *body = kube_json_parse(text, NULL);
 	bool quiet;
 
 	request.body = json_is_object(body) ? body : NULL;
 	handle(&request);
 	/* Who waits asks often. */
-	quiet = request.row && request.row->verb == COMMAND_COUNT;
+	quiet = request.row && request.row->verb == COMMAND_COUNT && !request.row->mirror;
 	log_write(quiet ? LOG_DEBUG : LOG_INFO, "admin: uid %u, pid %u: %s: %s", uid, pid,
 	    request.row ? request.row->name : "a request that is none",
 	    outcome_names[request.outcome]);
 	json_decref(body);
+	return request.later;
+}
+
+void admin_answer(
+    struct elector *elector, uint32_t uid, uint32_t pid, struct str request, struct buf *out)
+{
+	(void)take(elector, NULL, uid, pid, request, out);
 }
 
 /* --- Clients -----------------------------------------------------------------------------------
@@ -418,25 +423,57 @@ static void drop(struct admin_client *client)
 	loop_timer_cancel(loop, &client->deadline);
 	loop_forget(loop, client->fd);
 	close(client->fd);
+	if (client->waits)
+		relay_client_gone(client->elector, client);
 	client->elector = NULL;
 }
 
 static void on_late(void *arg, int64_t now_ns)
 {
+	struct admin_client *client = arg;
+
 	(void)now_ns;
+	if (client->waits) {
+		relay_lost(client->elector, "the mirror has not answered in time; see sync status");
+		return;
+	}
 	log_debug("admin: a client said nothing whole for 2 s: closed");
-	drop(arg);
+	drop(client);
 }
 
-static void answer(struct admin_client *client, size_t line_bytes)
+void admin_wait(struct admin_client *client, int64_t ns)
+{
+	client->waits = true;
+	loop_timer_set(
+	    role_loop(client->elector->process), &client->deadline, base_clock_boot_ns() + ns);
+}
+
+void admin_finish(struct admin_client *client, struct str answer)
+{
+	client->waits = false;
+	(void)!sendto(client->fd, answer.p, answer.n, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	drop(client);
+}
+
+const char *admin_outcome_name(enum admin_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
+/* True: it waits for it. */
+static bool answer(struct admin_client *client, size_t line_bytes)
 {
 	struct buf out = buf_make(MAX_ANSWER);
 	struct str request = { client->bytes, line_bytes };
 
-	admin_answer(client->elector, client->uid, client->pid, request, &out);
+	if (take(client->elector, client, client->uid, client->pid, request, &out)) {
+		buf_free(&out);
+		return true;
+	}
 	/* An answer fits the socket's buffer; who does not take it does without. */
 	(void)!sendto(client->fd, out.data, out.len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 	buf_free(&out);
+	return false;
 }
 
 static void on_readable(void *arg, uint32_t events)
@@ -450,9 +487,10 @@ static void on_readable(void *arg, uint32_t events)
 	if (n > 0)
 		client->n += (size_t)n;
 	line_end = memchr(client->bytes, '\n', client->n);
-	if (line_end)
-		answer(client, (size_t)(line_end - client->bytes));
-	else if (n > 0 && client->n < sizeof(client->bytes))
+	/* Who waits has said everything; one that says more, or goes, is gone. */
+	if (line_end && !client->waits && answer(client, (size_t)(line_end - client->bytes)))
+		return;
+	if (!line_end && n > 0 && client->n < sizeof(client->bytes))
 		return;
 	drop(client);
 }
@@ -473,6 +511,7 @@ void admin_take_client(struct elector *elector, int fd, const struct us_ctl *ctl
 	client->uid = (uint32_t)ctl->a[0];
 	client->pid = (uint32_t)ctl->a[2];
 	client->n = 0;
+	client->waits = false;
 	client->deadline = (struct loop_timer){ .fire = on_late, .arg = client };
 	loop_watch(role_loop(elector->process), fd, EPOLLIN, on_readable, client);
 	loop_timer_set(

@@ -4,6 +4,8 @@
  * minute. What may be done is the machine's to say (machine_checks.c); who may ask is the socket's
  * mode. Every command is logged with uid and pid.
  *
+ * Commands to the mirror go through relay.c and are answered later.
+ *
  *   {"verb": "switchover", "to": "hub-b"}
  *   {"outcome": "done|refused|running|unknown", "operation": ID, "text": TEXT,
  *    "earlier": true (it ran before this request), "checks": [{"name", "value", "limit", "ok"}]}
@@ -12,6 +14,7 @@
 #define ELECTOR_ADMIN_H
 
 #include "elector/machine.h"
+#include "elector/relay.h"
 #include "ipc/loop.h"
 #include "policy/control.h"
 
@@ -28,6 +31,7 @@ struct admin_client {
 	int fd;
 	uint32_t uid, pid;
 	struct loop_timer deadline;
+	bool waits; /* for an answer that comes later */
 	size_t n;
 	char bytes[ADMIN_MAX_REQUEST];
 };
@@ -48,6 +52,7 @@ struct admin {
 	unsigned operation_count;
 	int64_t taken_ns[ADMIN_PER_MINUTE]; /* a ring of the last commands */
 	unsigned taken_count;
+	struct relay relay;
 	uint64_t
 	    nonce; /* of what status shows now: what an operator consents to (sandbox-rules 5) */
 };

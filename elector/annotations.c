@@ -149,3 +149,11 @@ void annotations_put_block(char *text, size_t size, const struct machine_block *
 	}
 	put(text, size, &made);
 }
+
+void annotations_put_rejoin(
+    char text[ANNOTATIONS_REJOIN], uint64_t done, uint64_t of, uint64_t archived)
+{
+	(void)snprintf(text, ANNOTATIONS_REJOIN,
+	    "{\"done\":%" PRIu64 ",\"of\":%" PRIu64 ",\"archived\":%" PRIu64 "}", done, of,
+	    archived);
+}

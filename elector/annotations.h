@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "elector/machine.h"
 
-#define ANNOTATIONS_WHY 160
+#define ANNOTATIONS_WHY    160
+#define ANNOTATIONS_REJOIN 128
 
 /* {"id": 16 hexadecimal digits, "to": a hub}. *id 0: no such text. */
 void annotations_read_handover(struct str text, const char *self, uint64_t *id, bool *to_me);
@@ -27,6 +28,10 @@ void annotations_put_ack(
     char *text, size_t size, uint64_t id, enum machine_ack ack, const char *why);
 void annotations_put_standby(char *text, size_t size, const struct machine_standby *standby);
 void annotations_put_block(char *text, size_t size, const struct machine_block *block);
+
+/* {"done", "of", "archived"}: how far a rejoin is (C12). */
+void annotations_put_rejoin(
+    char text[ANNOTATIONS_REJOIN], uint64_t done, uint64_t of, uint64_t archived);
 
 /* 16 hexadecimal digits, not all zero; 0: it is none. */
 uint64_t annotations_id(struct str text);

@@ -85,6 +85,10 @@ static void put_texts(
 	annotations_put_ack(lease->handover_ack, sizeof(lease->handover_ack), order->lease.ack_id,
 	    order->lease.ack, elector->ack_why);
 	annotations_put_standby(lease->standby, sizeof(lease->standby), &order->lease.standby);
+	if (order->lease.claim)
+		lease->rejoin[0] = '\0';
+	else if (elector->rejoin[0])
+		memcpy(lease->rejoin, elector->rejoin, sizeof(elector->rejoin));
 	lease->paused_until[0] = '\0';
 	if (order->lease.paused_us)
 		kube_time_put(lease->paused_until, order->lease.paused_us);

@@ -8,6 +8,7 @@
  *   trace     the reasons in words; pure
  *   annotations  JSON texts of the two Leases (C13)
  *   admin     admin.sock: operators' requests; operations that they started
+ *   relay     those of them that are for the mirror
  *   messages  what other roles and the supervisor say, as events
  *   actions   carries decisions out and shows them
  *   lease     one Lease on the own API server: read, write, watch
@@ -56,6 +57,8 @@ struct elector {
 	char reason[512];
 	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
 	struct admin admin;
+	bool syncer_linked;
+	char rejoin[ANNOTATIONS_REJOIN]; /* how far (C12); "": none since the start */
 	struct msg_status_peer peer_status;
 	unsigned shards;
 };

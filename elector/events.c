@@ -141,6 +141,8 @@ void events_asked(struct elector *elector, const struct msg_event_asked *m)
 		[EVENT_WORKER_UNREACHABLE] = { "WorkerUnreachable", "HARepoint" },
 		[EVENT_WORKER_SUPERSEDED] = { "WorkerSuperseded", "HARepoint" },
 		[EVENT_PEER_UNREADABLE] = { "PeerUnreadable", "HAPeerWatch" },
+		[EVENT_DELETES_HELD] = { "DeletesHeld", "HAMirrorSync" },
+		[EVENT_REJOINED] = { "RejoinArchived", "HAMirrorSync" },
 	};
 	struct event_about about = { "", m->kind, m->namespace, m->object, m->uid };
 	uint64_t key = hash_text(0xcbf29ce484222325ULL + m->reason, m->kind);

@@ -109,6 +109,9 @@ enum verdict elector_on_mirror_seen(
 
 	(void)from;
 	(void)fd;
+	/* C12; at its end it says what it has archived, until this hub leads again. */
+	if (m->rejoin)
+		annotations_put_rejoin(elector->rejoin, m->done, m->of, m->archived);
 	if (!str_copy(event.mirror.uid, sizeof(event.mirror.uid), m->source_uid))
 		return VERDICT_PEER_BROKEN;
 	event.mirror.led_term = m->term == machine->granted_term ? machine->granted_led : 0;
@@ -260,20 +263,20 @@ enum verdict elector_on_barrier_done(
 	return VERDICT_FINE;
 }
 
-/* Nobody asks for these yet, so an answer to them is one that was not asked for. */
-
 enum verdict elector_on_sync_row(
     struct elector *elector, const struct link *from, const struct msg_sync_row *m, int fd)
 {
-	(void)elector;
-	return link_refuse(NULL, from, m, fd);
+	(void)from;
+	(void)fd;
+	return relay_row(elector, m);
 }
 
 enum verdict elector_on_sync_done(
     struct elector *elector, const struct link *from, const struct msg_sync_done *m, int fd)
 {
-	(void)elector;
-	return link_refuse(NULL, from, m, fd);
+	(void)from;
+	(void)fd;
+	return relay_done(elector, m);
 }
 
 /* --- Supervisor and links ------------------------------------------------------------------------
@@ -295,6 +298,7 @@ static void on_link(void *ctx, struct link *link)
 {
 	struct elector *elector = ctx;
 
+	elector->syncer_linked |= link->peer.role == ROLE_SYNCER;
 	if (link->peer.role != ROLE_MONITOR) {
 		elector_tell_again(elector, link->peer);
 		return;
@@ -312,6 +316,8 @@ static void on_link_end(void *ctx, struct role_id peer)
 		kube_client_dialer_lost(elector->client);
 	if (peer.role != ROLE_SYNCER)
 		return;
+	elector->syncer_linked = false;
+	relay_lost(elector, "the mirror's process ended meanwhile; see sync status");
 	(void)snprintf(
 	    elector->ack_why, sizeof(elector->ack_why), "the standby's mirror process ended");
 	elector_feed(elector, &event);

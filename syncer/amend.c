@@ -49,6 +49,11 @@ void amend_object(enum kind kind, json_t *object, const struct amend *amend, str
 	if (amend->held)
 		json_object_set_new(annotations_of(metadata), REWRITE_PREFIX "delete-held",
 		    json_string(amend->held));
+	if (amend->kept) {
+		json_object_del(annotations_of(metadata), REWRITE_PREFIX "delete-held");
+		json_object_set_new(annotations_of(metadata), REWRITE_PREFIX "delete-discarded",
+		    json_string(amend->kept));
+	}
 	if (amend->pruned)
 		json_object_set_new(
 		    annotations_of(metadata), REWRITE_PREFIX "pruned", json_string(amend->pruned));

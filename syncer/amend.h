@@ -9,9 +9,9 @@
 #include "syncer/rewrite.h"
 
 struct amend {
-	bool strip;                /* becomes a copy of its own content, without finalizers */
-	uint64_t term;             /* with strip */
-	const char *held, *pruned; /* annotations of the copy; NULL: as they are */
+	bool strip;    /* becomes a copy of its own content, without finalizers */
+	uint64_t term; /* with strip */
+	const char *held, *kept, *pruned; /* annotations of the copy; NULL: as they are */
 };
 
 /* Appends the object with what is to be changed. The object is changed, too. */

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "syncer/diff.h"
 #include "syncer/syncer.h"
 
 static void leave(struct syncer *syncer)
@@ -55,6 +56,7 @@ void drain_begin(struct syncer *syncer, int64_t deadline_ns)
 	if (syncer->engine.draining)
 		return;
 	log_info("draining: %u changes to write", syncer->engine.store.count[ITEM_PENDING]);
+	diff_stop(syncer);
 	feeds_stop_source(syncer);
 	loop_timer_cancel(syncer->loop, &syncer->verify);
 	syncer->engine.draining = true;

@@ -103,6 +103,11 @@ void engine_make_live(struct engine *engine, struct item *item)
 	item->live = true;
 }
 
+static bool needs_text(enum engine_action action)
+{
+	return action == ENGINE_CREATE || action == ENGINE_UPDATE || action == ENGINE_STATUS;
+}
+
 void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 {
 	struct decision decision;
@@ -124,7 +129,9 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	} else if (!item->since_ns) {
 		item->since_ns = now_ns;
 	}
-	if (decision.state != ITEM_PENDING)
+	/* The text of one that was refused is kept only from its fetch to its next try. */
+	if (decision.state != ITEM_PENDING &&
+	    (!needs_text(decision.action) || decision.not_before_ns > now_ns))
 		store_release(&engine->store, item);
 	if (decision.why)
 		store_say(item, decision.why);
@@ -277,6 +284,7 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	struct item *item = finish(engine, order);
 
 	went_well(engine, item);
+	item->fetched_pass = engine->pass;
 	item->source_version = facts->version;
 	item->source_body = facts->body;
 	item->source_status = facts->status;
@@ -337,6 +345,8 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	item->copy_chosen = facts->chosen;
 	item->copy_shell = facts->shell;
 	item->copy_says_held = facts->is_copy && facts->says_held;
+	item->copy_says_kept = facts->is_copy && facts->says_kept;
+	item->copy_source_version = facts->is_copy ? facts->source_version : 0;
 	item->noted = false;
 	if (facts->is_copy && facts->says_pruned)
 		remember_pruned(item, facts);

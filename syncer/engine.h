@@ -54,9 +54,12 @@ struct engine {
 	uint32_t copies_synced; /* bits of WIDE kinds whose copies are known */
 	uint32_t window, busy;
 	uint64_t term;  /* led-term of the granted source (H9) */
+	uint32_t pass;  /* number of the list that began last */
 	bool granted;   /* by the elector, not paused */
 	bool verified;  /* the source proved to be the granted one (G6) */
 	bool regressed; /* the source went back in time (H10): frozen */
+	bool suspect;   /* the same, of a source that has not proved yet who it is */
+	bool restore;   /* a restored source is followed: what it lost is archived first (H10) */
 	bool draining;  /* H3: what is held is written, nothing is read any more */
 	bool rejoin; /* objects here are of an own past: adopted, archived, never just replaced */
 	bool redo;   /* what waits for other deletions is to be judged anew */
@@ -89,6 +92,17 @@ void engine_source_listed(
     struct engine *engine, enum kind kind, struct space *space, uint32_t pass, int64_t now_ns);
 /* The list's version is lower than one seen before (H10). */
 void engine_source_regressed(struct engine *engine);
+/* The kind's list number `pass` is complete at that version: no copy can be of a later one (H10),
+ * so that a restored source is known for one after a restart, too. space NULL: in all namespaces.
+ */
+void engine_source_at(
+    struct engine *engine, enum kind kind, struct space *space, uint64_t version, uint32_t pass);
+/* The source proved to be the granted one. */
+void engine_source_verified(struct engine *engine);
+/* A person says that the source may be followed though it went back (H10): its lists are due anew.
+ * It ends with engine_restored, after a whole pass. */
+void engine_accept_restore(struct engine *engine, int64_t now_ns);
+void engine_restored(struct engine *engine);
 /* Another source was granted: whatever the old one said is forgotten. */
 void engine_source_replaced(struct engine *engine, int64_t now_ns);
 /* The namespace is gone from the source, its EACH kinds are no longer watched. */
@@ -141,6 +155,11 @@ void engine_rejoin(struct engine *engine, bool rejoin, int64_t now_ns);
 uint64_t engine_held_hash(const struct engine *engine);
 /* Lets exactly that set go (H8). False: it is another set by now. */
 bool engine_release_held(struct engine *engine, uint64_t hash, int64_t now_ns);
+/* Keeps exactly that set instead: copies without a source, left alone until it has them again.
+ * False: it is another set by now. */
+bool engine_discard_held(struct engine *engine, uint64_t hash, int64_t now_ns);
+/* What failed or is blocked is tried at once. */
+void engine_retry(struct engine *engine, int64_t now_ns);
 /* Age of the oldest change that is not written; 0: none. */
 int64_t engine_oldest_ns(const struct engine *engine, int64_t now_ns);
 /* Are all local objects of the mirror exactly what the mirror wrote (C12)? */

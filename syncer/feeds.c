@@ -21,7 +21,7 @@ static void on_begin(void *arg)
 {
 	struct feed *feed = arg;
 
-	feed->pass = ++feed->syncer->pass;
+	feed->pass = feed->syncer->engine.pass = ++feed->syncer->pass;
 	feed->bad_object = false;
 }
 
@@ -246,7 +246,10 @@ void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, vo
 
 static void relist(struct feed *feed, void *arg)
 {
-	(void)arg;
+	const enum kind *only = arg;
+
+	if (only && feed->kind != *only)
+		return;
 	feed->synced = false;
 	feed->sweep = SWEEP_DONE;
 	if (feed->watch)
@@ -257,6 +260,33 @@ void feeds_relist(struct syncer *syncer)
 {
 	feeds_visit(syncer, SIDE_SOURCE, relist, NULL);
 	feeds_tally(syncer);
+}
+
+static void list_copies(struct feed *feed, void *arg)
+{
+	const enum kind *only = arg;
+
+	if (feed->watch && (!only || feed->kind == *only))
+		kube_watch_restart(feed->watch);
+}
+
+void feeds_resync(struct syncer *syncer, const enum kind *only)
+{
+	feeds_visit(syncer, SIDE_COPIES, list_copies, (void *)only);
+	feeds_visit(syncer, SIDE_SOURCE, relist, (void *)only);
+	feeds_tally(syncer);
+}
+
+static void forget_version(struct feed *feed, void *arg)
+{
+	(void)arg;
+	feed->version = 0;
+}
+
+void feeds_accept_restore(struct syncer *syncer)
+{
+	feeds_visit(syncer, SIDE_SOURCE, forget_version, NULL);
+	feeds_relist(syncer);
 }
 
 static void stop(struct feed *feed, void *arg)

@@ -78,17 +78,25 @@ bool judge_is_pristine(const struct item *item)
 		   hash_equal(&item->copy_body, &item->answer_body));
 }
 
-/* I11: is there anything in it that neither the mirror wrote nor the source has? */
+/* I11: is there anything in it that neither the mirror wrote nor the source has? Of a source that
+ * was restored, what the mirror wrote may be the last copy, too (H10). */
 static bool must_be_archived(const struct engine *engine, const struct item *item)
 {
-	bool has_source = item->source == SOURCE_PRESENT;
-	bool body = judge_is_pristine(item) ||
+	bool has_source = item->source == SOURCE_PRESENT, ours = !engine->restore;
+	bool body = (ours && judge_is_pristine(item)) ||
 		    (has_source && hash_equal(&item->copy_body, &item->source_body));
 	bool status = hash_is_zero(&item->copy_status) ||
 		      (has_source && hash_equal(&item->copy_status, &item->source_status)) ||
-		      hash_equal(&item->copy_status, &item->answer_status);
+		      (ours && hash_equal(&item->copy_status, &item->answer_status));
 
-	return engine->rejoin && !(body && status) && item->archived_version != item->copy_version;
+	return (engine->rejoin || engine->restore) && !(body && status) &&
+	       item->archived_version != item->copy_version;
+}
+
+/* Its mark names a version that a restored source has not reached again (H10). */
+static bool is_ahead(const struct engine *engine, const struct item *item)
+{
+	return engine->restore && !item->shell && item->copy_source_version > item->source_version;
 }
 
 bool judge_body_differs(const struct item *item)
@@ -205,7 +213,8 @@ static bool must_be_noted(const struct item *item)
 
 static struct decision judge_copy(const struct engine *engine, const struct item *item)
 {
-	bool body = judge_body_differs(item) || owner_differs(item) || item->copy_says_held;
+	bool body = judge_body_differs(item) || owner_differs(item) || item->copy_says_held ||
+		    item->copy_says_kept || is_ahead(engine, item);
 	bool finalizers =
 	    item->copy_finalizers != (must_go_along(item) ? item->source_finalizers : 0);
 	bool status = judge_status_differs(item);
@@ -279,6 +288,18 @@ static struct decision judge_held(const struct item *item)
 	return decision;
 }
 
+/* A person kept the copy though its source is gone (H8). */
+static struct decision judge_kept(const struct item *item)
+{
+	struct decision decision = act(item, ENGINE_NOTE);
+
+	if (item->copy_says_kept || item->shell || item->copy_shell)
+		decision.action = ENGINE_NONE;
+	decision.state = ITEM_EXCLUDED;
+	decision.why = "kept though the source has not got it: its deletion was discarded";
+	return decision;
+}
+
 static struct decision prove(const struct item *item)
 {
 	struct decision decision = act(item, ENGINE_PROVE);
@@ -300,6 +321,8 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 
 	if (item->copy != COPY_PRESENT && !foreign)
 		return idle; /* nothing of ours to delete (L66, L73) */
+	if (item->kept || item->copy_says_kept)
+		return judge_kept(item);
 	if (item->copy_terminating && !item->copy_finalizers)
 		return waits;
 	if (!looked && (foreign || !item->braked))

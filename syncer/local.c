@@ -148,11 +148,14 @@ static void amend(struct local *local, json_t *object)
 	struct amend amend = { .strip = local->order.action == ENGINE_STRIP,
 		.term = local->syncer->engine.term };
 	struct buf body = buf_make_secret((size_t)2 * REWRITE_MAX_BODY);
-	char pruned[400], held[40];
+	char pruned[400], when[40];
 
 	if (local->order.action == ENGINE_NOTE && item->state == ITEM_HELD) {
-		kube_time_put(held, base_clock_wall_us());
-		amend.held = held;
+		kube_time_put(when, base_clock_wall_us());
+		amend.held = when;
+	} else if (local->order.action == ENGINE_NOTE && item->kept) {
+		kube_time_put(when, base_clock_wall_us());
+		amend.kept = when;
 	} else if (local->order.action == ENGINE_NOTE) {
 		describe_pruned(item, pruned, sizeof(pruned));
 		amend.pruned = pruned;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "syncer/diff.h"
 #include "syncer/syncer.h"
 
 /* Everything that needs a descriptor or a file is made here, before the lock. */
@@ -22,6 +23,7 @@ static struct syncer *open_syncer(struct role_process *process)
 	syncer->mirrors = config->mirror_set != CONFIG_MIRROR_NONE;
 	engine_open(&syncer->engine, config_text_at(config, config->namespace),
 	    config->mirror_window, base_random_u64(), report_note, syncer);
+	outside_open(&syncer->outside);
 	feeds_open(syncer);
 	source_open(syncer);
 	writes_open(syncer);
@@ -33,12 +35,14 @@ static struct syncer *open_syncer(struct role_process *process)
 static void close_syncer(struct syncer *syncer)
 {
 	syncer->left = true;
+	diff_stop(syncer);
 	for (unsigned side = 0; side < SIDE_COUNT; side++)
 		for (unsigned kind = 0; kind < KIND_COUNT; kind++)
 			feed_stop(&syncer->feeds[side][kind]);
 	spaces_close(syncer);
 	kube_client_free(syncer->client);
 	engine_close(&syncer->engine);
+	outside_close(&syncer->outside);
 	free(syncer);
 }
 

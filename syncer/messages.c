@@ -4,6 +4,8 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "syncer/diff.h"
+#include "syncer/operate.h"
 #include "syncer/syncer.h"
 
 #define DISPATCH_ROLE    ROLE_SYNCER
@@ -43,8 +45,11 @@ enum verdict syncer_on_mirror_grant(
 		syncer->has_grant = true;
 		syncer->pass_done = false;
 		engine->verified = engine->verified && !other_source;
-		if (other_source)
+		if (other_source) {
 			engine_source_replaced(engine, now_ns);
+			outside_close(&syncer->outside);
+			outside_open(&syncer->outside);
+		}
 		feeds_relist(syncer);
 	}
 	/* C12; its end is the syncer's own word: a whole pass. */
@@ -89,28 +94,12 @@ enum verdict syncer_on_drain_asked(
 	return VERDICT_FINE;
 }
 
-/* Outcomes are those of understudyctl (decision 25). */
 enum verdict syncer_on_sync_asked(
     struct syncer *syncer, const struct link *from, const struct msg_sync_asked *message, int fd)
 {
-	struct msg_sync_done done = { .operation = message->operation };
-
 	(void)from;
 	(void)fd;
-	switch (message->verb) {
-	case SYNC_RESYNC: feeds_relist(syncer); break;
-	case SYNC_CONFIRM_DELETES:
-		if (engine_release_held(&syncer->engine, message->list_hash, base_clock_boot_ns()))
-			break;
-		done.outcome = SYNC_OUTCOME_REFUSED;
-		done.text = STR_LIT("another list of deletions is held by now");
-		break;
-	default:
-		done.outcome = SYNC_OUTCOME_REFUSED;
-		done.text = STR_LIT("this mirror has no archive to do that safely");
-	}
-	writes_pump(syncer);
-	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_SYNC_DONE, &done);
+	operate_asked(syncer, message);
 	return VERDICT_FINE;
 }
 
@@ -145,9 +134,11 @@ static void on_link_end(void *context, struct role_id peer)
 
 	if (peer.role == ROLE_SYNCER_DIALER)
 		kube_client_dialer_lost(syncer->client);
+	if (peer.role != ROLE_ELECTOR)
+		return;
 	/* No elector, no grant (H9): it says again when it is back. */
-	if (peer.role == ROLE_ELECTOR)
-		syncer->engine.granted = false;
+	syncer->engine.granted = false;
+	diff_stop(syncer);
 }
 
 static void on_stop(void *context, int64_t deadline_ns)

@@ -117,13 +117,40 @@ void report_barrier(struct syncer *syncer, struct str handover)
 	loop_timer_set(syncer->loop, &syncer->barrier, base_clock_boot_ns() + BARRIER_NS);
 }
 
-/* C12: everything here is a copy now, so only copies are looked at from here on. */
+static void ask_event(struct syncer *syncer, enum event_reason reason, const char *note)
+{
+	struct msg_event_asked event = { .reason = (uint32_t)reason, .note = str_of(note) };
+
+	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_EVENT_ASKED, &event);
+}
+
+/* C12: everything here is a copy now, so only copies are looked at from here on. What would have
+ * been lost is told once, where people look for it. */
 static void end_rejoin(struct syncer *syncer)
 {
-	if (!syncer->engine.rejoin || !report_is_complete(syncer))
+	struct engine *engine = &syncer->engine;
+	char note[200];
+
+	if (!engine->rejoin || !report_is_complete(syncer))
 		return;
-	log_info("rejoin: %llu objects archived", (unsigned long long)syncer->engine.archived);
+	(void)snprintf(note, sizeof(note),
+	    "%llu objects that only this hub had are archived: understudyctl archive list --term "
+	    "%llu",
+	    (unsigned long long)engine->archived, (unsigned long long)engine->term);
+	log_info("rejoin: %s", note);
+	if (engine->archived)
+		ask_event(syncer, EVENT_REJOINED, note);
 	feeds_rejoin(syncer, false);
+}
+
+/* H10: what the source lost is archived, everything here follows it again. */
+static void end_restore(struct syncer *syncer)
+{
+	if (!syncer->engine.restore || !report_is_complete(syncer))
+		return;
+	log_info("the restored source is followed; %llu objects archived",
+	    (unsigned long long)syncer->engine.archived);
+	engine_restored(&syncer->engine);
 }
 
 static void on_report(void *arg, int64_t now_ns)
@@ -136,6 +163,7 @@ static void on_report(void *arg, int64_t now_ns)
 	role_metric(syncer->process, METRIC_SYNC_QUEUE, NULL, NULL,
 	    (int64_t)syncer->engine.store.count[ITEM_PENDING] * 1000000);
 	end_rejoin(syncer);
+	end_restore(syncer);
 	/* An unwritten change grows older by itself. */
 	if (syncer->engine.store.count[ITEM_PENDING])
 		loop_timer_set(syncer->loop, &syncer->report, now_ns + REPORT_NS);
@@ -145,6 +173,7 @@ void report_touch(struct syncer *syncer)
 {
 	bool complete = report_is_complete(syncer), regressed = syncer->engine.regressed;
 	bool urgent = complete != syncer->was_complete || regressed != syncer->was_regressed;
+	bool holds = syncer->engine.store.count[ITEM_HELD] > 0;
 	int64_t now_ns = base_clock_boot_ns(), at_ns = syncer->reported_ns + REPORT_NS;
 
 	if (complete != syncer->was_complete)
@@ -153,6 +182,11 @@ void report_touch(struct syncer *syncer)
 		    complete ? "complete" : "not complete",
 		    syncer->engine.store.count[ITEM_PENDING],
 		    syncer->engine.store.count[ITEM_BLOCKED]);
+	if (holds && !syncer->holds)
+		ask_event(syncer, EVENT_DELETES_HELD,
+		    "many deletions at once are held until a person confirms or discards them: "
+		    "understudyctl sync status");
+	syncer->holds = holds;
 	/* What a first pass took is not needed again. */
 	if (complete && !syncer->was_complete)
 		(void)malloc_trim(0);
@@ -203,8 +237,7 @@ void report_note(void *arg, enum engine_note note, struct item *item)
 	event.kind = str_of(item ? kind_row((enum kind)item->kind)->kind : "");
 	event.namespace = str_of(item ? item_namespace(item) : "");
 	event.object = str_of(item ? item_name(item) : "");
-	if (event.note.n > 512)
-		event.note.n = 512;
+	event.note = str_cut(event.note, 512);
 	log_warn("%.*s %.*s/%.*s: %s: %.*s", STR_ARG(event.kind), STR_ARG(event.namespace),
 	    STR_ARG(event.object), texts[note], STR_ARG(event.note));
 	(void)role_send(syncer->process, ROLE_ELECTOR, 0, MSG_EVENT_ASKED, &event);

@@ -180,6 +180,7 @@ static void read_copy_marks(const json_t *metadata, struct rewrite_facts *out)
 	out->left_out = strcmp(kube_json_text(annotations, REWRITE_PREFIX "mirror"), "false") == 0;
 	out->on_hold = json_object_get(annotations, REWRITE_PREFIX "hold") != NULL;
 	out->says_held = json_object_get(annotations, REWRITE_PREFIX "delete-held") != NULL;
+	out->says_kept = json_object_get(annotations, REWRITE_PREFIX "delete-discarded") != NULL;
 	out->says_pruned =
 	    read_pruned(kube_json_text(annotations, REWRITE_PREFIX "pruned"), &out->pruned);
 	out->mark = hash_from_text(kube_json_text(annotations, REWRITE_PREFIX "content-hash"));
@@ -262,6 +263,19 @@ int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
 	if (status && kind_row(kind)->status)
 		out->status = hash_json(status);
 	return 0;
+}
+
+json_t *rewrite_compared(enum kind kind, enum rewrite_side side, const json_t *object)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	bool copy = side == REWRITE_OWN &&
+		    kube_json_text(json_object_get(metadata, "labels"), REWRITE_LABEL)[0] != '\0';
+	json_t *body = take_body(kind, object, copy ? MARKS_HASH_OF_COPY : MARKS_HASH);
+	json_t *status = json_object_get(object, "status");
+
+	if (status && kind_row(kind)->status)
+		json_object_set(body, "status", status);
+	return body;
 }
 
 void rewrite_mark(json_t *metadata, const struct rewrite_facts *facts, uint64_t term)

@@ -56,6 +56,7 @@ struct rewrite_facts {
 	struct hash mark; /* annotation content-hash: what the mirror wrote */
 	uint64_t source_version, source_term;
 	bool says_held, says_pruned; /* annotations delete-held (H8), pruned (H11) */
+	bool says_kept; /* annotation delete-discarded: it stays without a source (H8) */
 	struct rewrite_pruned pruned;
 	uint64_t owner_uid; /* hash of the uid in its first owner reference, 0: none */
 	/* The owner in the mirror, or for a shell its account; owner_name "" when none. */
@@ -67,6 +68,9 @@ struct rewrite_facts {
 /* 0, or -1 with what the object lacks (name, uid, resourceVersion, another kind's scope). */
 int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
     struct rewrite_facts *out, struct err *err);
+
+/* What is compared of an object, status included: new; for people who want to know what differs. */
+json_t *rewrite_compared(enum kind kind, enum rewrite_side side, const json_t *object);
 
 /* The text of a copy. It begins with {"metadata":{ so that a version and owners can be put in,
  * and ends with the status, so that it can be cut off. */

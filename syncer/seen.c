@@ -22,12 +22,37 @@ static void link_owner(struct engine *engine, struct item *item, const struct re
 	item->owner_controls = facts->owner_controls;
 }
 
-/* H10: an older version of the same object, in a list that is consistent. */
-static bool went_back(
-    const struct engine *engine, const struct item *item, const struct rewrite_facts *facts)
+/* H10: older than its copy. Versions of one API server are of one counter; the copy was written
+ * under the same term, so by the same one. */
+static bool is_behind(
+    const struct engine *engine, const struct item *item, uint64_t version, uint32_t pass)
+{
+	return item->copy == COPY_PRESENT && item->copy_term == engine->term &&
+	       item->copy_source_version > version && item->fetched_pass < pass && !engine->restore;
+}
+
+/* H10: an older version of the same object, in a list that is consistent. What was fetched after
+ * the list began may be newer than the list. */
+static bool went_back(const struct engine *engine, const struct item *item,
+    const struct rewrite_facts *facts, uint32_t pass)
 {
 	return item->source_version > facts->version && engine->verified &&
-	       item->source_uid == rewrite_uid_hash(facts->uid);
+	       item->fetched_pass < pass && item->source_uid == rewrite_uid_hash(facts->uid);
+}
+
+/* A stranger's versions say nothing (G6): it must prove first who it is. */
+static void regress_if_verified(struct engine *engine)
+{
+	engine->suspect = true;
+	if (engine->verified)
+		engine_source_regressed(engine);
+}
+
+void engine_source_verified(struct engine *engine)
+{
+	engine->verified = true;
+	if (engine->suspect)
+		engine_source_regressed(engine);
 }
 
 struct item *engine_source_seen(struct engine *engine, enum kind kind,
@@ -41,7 +66,7 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 		return NULL;
 	if (facts->version < item->source_version && live)
 		return NULL; /* stale or reordered */
-	if (!live && went_back(engine, item, facts))
+	if (!live && went_back(engine, item, facts, pass))
 		engine_source_regressed(engine);
 	before = item->source;
 	changed = before != SOURCE_PRESENT || !hash_equal(&item->source_body, &facts->body) ||
@@ -57,13 +82,15 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	item->source_finalizers = facts->finalizers;
 	item->left_out = facts->left_out;
 	item->on_hold = facts->on_hold;
+	if (!live && is_behind(engine, item, facts->version, pass))
+		regress_if_verified(engine);
 	item->forbidden = facts->refusal != NULL;
 	if (facts->refusal)
 		store_say(item, facts->refusal);
 	item->shell = facts->shell;
 	item->source_pass = pass;
 	item->proofs = 0;
-	item->braked = item->observed = false;
+	item->braked = item->observed = item->kept = false;
 	link_owner(engine, item, facts);
 	store_set_source(&engine->store, item, SOURCE_PRESENT);
 	if (changed) {
@@ -189,6 +216,52 @@ void engine_source_listed(
 	    engine, kind, space, passes ? mark_missing : mark_missing_and_hold, pass, now_ns);
 }
 
+static void find_ahead(
+    struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
+{
+	/* A version stands where others have a time. */
+	*count += is_behind(engine, item, (uint64_t)now_ns, pass);
+}
+
+void engine_source_at(
+    struct engine *engine, enum kind kind, struct space *space, uint64_t version, uint32_t pass)
+{
+	if (version < INT64_MAX &&
+	    visit_kind(engine, kind, space, find_ahead, pass, (int64_t)version))
+		regress_if_verified(engine);
+}
+
+void engine_accept_restore(struct engine *engine, int64_t now_ns)
+{
+	struct item *item;
+
+	engine->regressed = engine->suspect = false;
+	engine->restore = true;
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
+		item->source_version = 0;
+		item->archived_version = 0;
+		item->retry_ns = 0;
+		item->attempts = 0;
+	}
+	engine_rejudge(engine, now_ns);
+}
+
+void engine_restored(struct engine *engine)
+{
+	engine->restore = false;
+}
+
+void engine_retry(struct engine *engine, int64_t now_ns)
+{
+	struct item *item;
+
+	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
+		item->retry_ns = 0;
+		item->attempts = 0;
+	}
+	engine_rejudge(engine, now_ns);
+}
+
 void engine_source_regressed(struct engine *engine)
 {
 	if (engine->regressed)
@@ -201,7 +274,7 @@ void engine_source_replaced(struct engine *engine, int64_t now_ns)
 {
 	struct item *item;
 
-	engine->regressed = false;
+	engine->regressed = engine->suspect = false;
 	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
 		store_set_source(&engine->store, item, SOURCE_UNKNOWN);
 		store_release(&engine->store, item);
@@ -307,10 +380,10 @@ void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t 
 	}
 }
 
-/* FNV-1a over the key; the sum of all is independent of their order. */
+/* FNV-1a over key and uid; the sum of all is independent of their order. */
 static uint64_t key_hash(const struct item *item)
 {
-	return rewrite_uid_hash(item->key);
+	return rewrite_uid_hash(item->key) ^ (rewrite_uid_hash(item->copy_uid) * 31);
 }
 
 uint64_t engine_held_hash(const struct engine *engine)
@@ -318,23 +391,38 @@ uint64_t engine_held_hash(const struct engine *engine)
 	struct item *item;
 	uint64_t sum = 0;
 
+	if (engine->store.count[ITEM_HELD] == 0)
+		return 0;
 	for (size_t at = 0; (item = map_next(&engine->store.items, &at));)
 		if (item->state == ITEM_HELD)
 			sum += key_hash(item);
 	return sum;
 }
 
-bool engine_release_held(struct engine *engine, uint64_t hash, int64_t now_ns)
+static bool end_hold(struct engine *engine, uint64_t hash, bool keep, int64_t now_ns)
 {
 	struct item *item;
 
 	if (!hash || engine_held_hash(engine) != hash)
 		return false;
 	for (size_t at = 0; (item = map_next(&engine->store.items, &at));)
-		if (item->state == ITEM_HELD)
+		if (item->state == ITEM_HELD) {
 			item->braked = false;
+			item->kept = keep;
+			item->retry_ns = 0;
+		}
 	engine_rejudge(engine, now_ns);
 	return true;
+}
+
+bool engine_release_held(struct engine *engine, uint64_t hash, int64_t now_ns)
+{
+	return end_hold(engine, hash, false, now_ns);
+}
+
+bool engine_discard_held(struct engine *engine, uint64_t hash, int64_t now_ns)
+{
+	return end_hold(engine, hash, true, now_ns);
 }
 
 int64_t engine_oldest_ns(const struct engine *engine, int64_t now_ns)

@@ -110,15 +110,14 @@ static void send_listed(struct syncer *syncer, unsigned row, enum sync_listing l
     const char *object, const char *why)
 {
 	uint64_t hash = rewrite_uid_hash(object) ^ ((rewrite_uid_hash(why) + listing) * 31);
-	struct msg_status_blocked message = {
-		.row = row, .listing = listing, .object = str_of(object), .why = str_of(why)
-	};
+	struct msg_status_blocked message = { .row = row,
+		.listing = listing,
+		.object = str_of(object),
+		.why = str_cut(str_of(why), 512) };
 
 	if (syncer->listed_rows[row] == hash)
 		return;
 	syncer->listed_rows[row] = hash;
-	if (message.why.n > 512)
-		message.why.n = 512;
 	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_BLOCKED, &message);
 }
 
@@ -145,19 +144,40 @@ static void send_items(
 	}
 }
 
-/* What waits for a person comes first: the rows are bounded. */
-static void send_all_listed(struct syncer *syncer)
+struct listing {
+	struct syncer *syncer;
+	unsigned *row;
+};
+
+static bool send_outside(void *arg, enum sync_listing listing, const char *object, const char *why)
 {
-	unsigned row = 0;
+	struct listing *list = arg;
+
+	if (*list->row == LISTED_ROWS)
+		return false;
+	send_listed(list->syncer, (*list->row)++, listing, object, why);
+	return true;
+}
+
+/* What waits for a person comes first: the rows are bounded. Returns how many references are not
+ * met. */
+static unsigned send_all_listed(struct syncer *syncer)
+{
+	unsigned row = 0, unmet = 0;
+	struct listing listing = { syncer, &row };
 
 	send_items(syncer, ITEM_BLOCKED, LISTED_BLOCKED, &row);
 	send_items(syncer, ITEM_HELD, LISTED_HELD, &row);
 	send_items(syncer, ITEM_EXCLUDED, LISTED_EXCLUDED, &row);
+	/* While lists are to come, what they will show is not missing. */
+	if (!syncer->unsynced && syncer->has_grant)
+		unmet = outside_visit(&syncer->outside, &syncer->engine, send_outside, &listing);
 	for (; row < LISTED_ROWS; row++)
 		if (syncer->listed_rows[row]) {
 			send_listed(syncer, row, LISTED_BLOCKED, "", "");
 			syncer->listed_rows[row] = 0;
 		}
+	return unmet;
 }
 
 /* --- The whole ---------------------------------------------------------------------------------
@@ -202,7 +222,7 @@ void show_mirror(struct syncer *syncer, int64_t now_ns)
 		.held_deletes = engine->store.count[ITEM_HELD],
 		.written = engine->written,
 		.failed = engine->failed,
-		.excluded = engine->store.count[ITEM_EXCLUDED],
+		.excluded = engine->store.count[ITEM_EXCLUDED] + syncer->outside.excluded,
 		.held_list = engine_held_hash(engine),
 		.rejoin = engine->rejoin,
 		.archived = engine->archived,
@@ -215,7 +235,7 @@ void show_mirror(struct syncer *syncer, int64_t now_ns)
 	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
 		status.objects += engine->store.count_copy[kind];
 	status.state = state;
-	status.why = str_of(why);
+	status.why = str_cut(str_of(why), sizeof(why) - 4); /* snprintf may have cut a character */
 	status.lag_ms = (uint64_t)(survey.oldest_ns / BASE_NS_PER_MS);
 	if (status.passing) {
 		progress_add(&syncer->progress, now_ns, survey.done);
@@ -227,6 +247,6 @@ void show_mirror(struct syncer *syncer, int64_t now_ns)
 	} else {
 		syncer->progress.count = 0;
 	}
+	status.referenced = send_all_listed(syncer);
 	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_MIRROR, &status);
-	send_all_listed(syncer);
 }

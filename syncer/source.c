@@ -16,20 +16,33 @@
  * only a request finds out, and another cluster may have taken the address (G6). */
 #define VERIFY_AGAIN_NS (10 * BASE_NS_PER_S)
 
-/* Everything in the controller's namespace stays out but Projects (decision 3). */
-static bool is_excluded(
-    const struct feed *feed, const json_t *object, const struct rewrite_facts *facts)
+/* NULL: the mirror takes it. */
+static const char *why_excluded(const struct syncer *syncer, enum kind kind, const json_t *object,
+    const struct rewrite_facts *facts)
 {
-	const char *controller = feed->syncer->engine.controller_namespace;
+	const char *controller = syncer->engine.controller_namespace;
 
-	if (kind_excludes(feed->kind, facts->name))
-		return true;
-	if (feed->kind == KIND_NAMESPACE)
-		return strcmp(facts->name, controller) == 0;
-	if (kind_row(feed->kind)->place == KIND_MIRRORED &&
-	    strcmp(facts->namespace, controller) == 0)
-		return true;
-	return feed->kind == KIND_SECRET && kind_excludes_secret(kube_json_text(object, "type"));
+	if (kind_excludes(kind, facts->name))
+		return kind == KIND_NAMESPACE ? "a namespace of the cluster itself"
+		       : kind == KIND_SERVICE_ACCOUNT
+			   ? "each namespace has its own"
+			   : "by it the mirror itself reads and writes Secrets";
+	if (kind == KIND_NAMESPACE)
+		return strcmp(facts->name, controller) == 0 ? "the controller's own namespace"
+							    : NULL;
+	/* Everything in the controller's namespace stays out but Projects (decision 3). */
+	if (kind_row(kind)->place == KIND_MIRRORED && strcmp(facts->namespace, controller) == 0)
+		return "in the controller's own namespace only Projects are mirrored";
+	if (kind == KIND_SECRET && kind_excludes_secret(kube_json_text(object, "type")))
+		return "Secrets of its type belong to one cluster: bootstrap tokens, Helm's "
+		       "records, archives";
+	return NULL;
+}
+
+bool source_excludes(const struct syncer *syncer, enum kind kind, const json_t *object,
+    const struct rewrite_facts *facts)
+{
+	return why_excluded(syncer, kind, object, facts) != NULL;
 }
 
 int source_hold(struct syncer *syncer, struct item *item, const json_t *object,
@@ -55,6 +68,7 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	bool live = event != KUBE_WATCH_LISTED, late;
 	struct item *item;
 	struct err err;
+	const char *excluded;
 	char why[320];
 
 	if (rewrite_read(feed->kind, REWRITE_SOURCE, object, &facts, &err) < 0) {
@@ -64,7 +78,14 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 		feeds_tally(syncer);
 		return;
 	}
-	if (is_excluded(feed, object, &facts))
+	excluded = why_excluded(syncer, feed->kind, object, &facts);
+	if (event == KUBE_WATCH_DELETED)
+		outside_forget(&syncer->outside, feed->kind, facts.namespace, facts.name);
+	else if (excluded)
+		outside_exclude(&syncer->outside, feed->kind, &facts, feed->pass, excluded);
+	else
+		outside_refer(&syncer->outside, feed->kind, object, &facts, feed->pass);
+	if (excluded)
 		return;
 	if (event == KUBE_WATCH_DELETED) {
 		engine_source_gone(&syncer->engine, feed->kind, facts.namespace, facts.name,
@@ -105,8 +126,11 @@ static void sweep(struct feed *feed, void *arg)
 	bool *more = arg;
 
 	if (feed->sweep == SWEEP_PROVING) {
+		engine_source_at(
+		    &feed->syncer->engine, feed->kind, feed->space, feed->version, feed->pass);
 		engine_source_listed(&feed->syncer->engine, feed->kind, feed->space, feed->pass,
 		    base_clock_boot_ns());
+		outside_listed(&feed->syncer->outside, feed->kind, feed->space, feed->pass);
 		feed->sweep = SWEEP_DONE;
 		feed->synced = true;
 	}
@@ -126,7 +150,7 @@ static void verified(struct syncer *syncer)
 
 	if (!syncer->engine.verified)
 		log_info("the source is the one that was granted (%s)", syncer->source_uid);
-	syncer->engine.verified = true;
+	engine_source_verified(&syncer->engine);
 	syncer->wrong_source = false;
 	feeds_visit(syncer, SIDE_SOURCE, sweep, &more);
 	feeds_tally(syncer);
@@ -163,6 +187,7 @@ static void on_identity(void *arg, const struct kube_answer *answer)
 				  "nothing is written",
 			    uid, syncer->source_uid);
 		syncer->wrong_source = true;
+		syncer->engine.suspect = false; /* of a stranger */
 		syncer->engine.verified = false;
 		wait_ns = VERIFY_WRONG_NS;
 	}

@@ -59,6 +59,7 @@ struct item {
 	int64_t created_us;
 
 	uint64_t copy_version, copy_term, copy_owner; /* owner: hash of the uid it names */
+	uint64_t copy_source_version;                 /* which version of the source it is of */
 	struct hash copy_mark, copy_body, copy_status;
 	/* What the server made of what was written last: pruned or defaulted fields (H11, G20). */
 	struct hash wrote_body, answer_body, wrote_status, answer_status;
@@ -67,14 +68,18 @@ struct item {
 	uint8_t kind, source, copy, state, queue;
 	uint8_t attempts, proofs; /* failures in a row; looks that showed the source's absence */
 	uint32_t source_pass, copy_pass; /* of the list that showed it last */
-	bool live : 1;                   /* its change came by a watch, ahead of any backlog */
-	bool busy : 1;                   /* a request for it is under way */
-	bool shell : 1;                  /* of a token: created, never updated (L85) */
+	uint32_t
+	    fetched_pass; /* of the list that had begun last when the source was read by name */
+	bool live : 1;    /* its change came by a watch, ahead of any backlog */
+	bool busy : 1;    /* a request for it is under way */
+	bool shell : 1;   /* of a token: created, never updated (L85) */
 	bool terminating : 1, copy_terminating : 1;
 	bool left_out : 1, on_hold : 1; /* marks on the source's object */
 	bool forbidden : 1;             /* its rules grant too much (B1); `why` says what */
 	bool copy_chosen : 1, copy_shell : 1;
 	bool copy_says_held : 1; /* annotation delete-held (H8) */
+	bool copy_says_kept : 1; /* annotation delete-discarded (H8) */
+	bool kept : 1;           /* an operator said so, and the copy does not yet */
 	bool noted : 1;          /* annotation pruned says what is known (H11) */
 	bool recreate : 1;       /* a field that cannot be changed: deleted, then made anew (H7) */
 	bool doomed : 1;         /* counted in engine.doomed */

@@ -7,9 +7,11 @@
  *	messages.c one handler per message
  *	engine, seen, judge, store, brake     pure: what is known, and what is to be done
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
+ *	outside    pure: what stays out, and what is referred to and not mirrored
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
+ *	operate.c  what an operator asks for; diff.c with differ.c (pure): sync diff
  *	drain.c    the last words (H3)
  *
  * Errors of servers are typed and retried for ever; no function here fails for a reason that a
@@ -22,6 +24,7 @@
 #include "kube/client.h"
 #include "kube/watch.h"
 #include "syncer/engine.h"
+#include "syncer/outside.h"
 #include "syncer/survey.h"
 
 enum side { SIDE_SOURCE, SIDE_COPIES, SIDE_COUNT };
@@ -71,10 +74,12 @@ struct syncer {
 
 	uint32_t unsynced, failed_kinds; /* feeds that owe a list; kinds with a fault that counts */
 	bool pass_done;                  /* C5 */
-	bool was_complete, was_regressed;
+	bool was_complete, was_regressed, holds;
 	int64_t reported_ns;
 	uint64_t listed_rows[256]; /* what was sent of each row: a hash, 0: free */
 	struct progress progress;
+	struct diff *diff; /* under way, NULL: none */
+	struct outside outside;
 	char pause_why[129];
 
 	char handover[65];         /* a barrier is asked for, "": none (C13) */
@@ -96,6 +101,10 @@ void feed_stop(struct feed *feed);
 /* Every source feed lists again and owes a whole pass. */
 void feeds_relist(struct syncer *syncer);
 void feeds_stop_source(struct syncer *syncer);
+/* Both sides list again, of one kind or (NULL) of all. */
+void feeds_resync(struct syncer *syncer, const enum kind *only);
+/* The same of the source, whose versions begin anew (H10). */
+void feeds_accept_restore(struct syncer *syncer);
 /* Looks at all objects here that could be mirrored, or at copies only (C12). */
 void feeds_rejoin(struct syncer *syncer, bool rejoin);
 /* Counts unsynced feeds and failed kinds after any of them changed. */
@@ -110,6 +119,9 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 void source_listed(struct feed *feed, uint64_t version);
 /* Asks the source who it is; then the lists that are complete by now are swept. */
 void source_verify(struct syncer *syncer);
+/* What the mirror never takes, whatever its marks (B1, decision 3). */
+bool source_excludes(const struct syncer *syncer, enum kind kind, const json_t *object,
+    const struct rewrite_facts *facts);
 /* Holds a copy's text at the item. 0, or -1 when it cannot be made or held. */
 int source_hold(struct syncer *syncer, struct item *item, const json_t *object,
     const struct rewrite_facts *facts, bool always);

@@ -86,6 +86,20 @@ static void equal_compares_bytes(void **state)
 	assert_true(str_equal((struct str){ NULL, 0 }, STR_LIT("")));
 }
 
+static void a_cut_ends_between_characters(void **state)
+{
+	(void)state;
+	assert_true(str_equal(str_cut(STR_LIT("abc"), 3), STR_LIT("abc")));
+	assert_true(str_equal(str_cut(STR_LIT("abc"), 2), STR_LIT("ab")));
+	assert_true(str_equal(str_cut(STR_LIT("a\xc3\xa4"), 2), STR_LIT("a")));
+	assert_true(str_equal(str_cut(STR_LIT("a\xe2\x82\xac"
+					      "b"),
+				  4),
+	    STR_LIT("a\xe2\x82\xac")));
+	assert_true(str_equal(str_cut(STR_LIT("\xe2\x82\xac"), 2), STR_LIT("")));
+	assert_true(str_equal(str_cut(STR_LIT("abc"), 0), STR_LIT("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +107,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_digits_that_fit),
 		cmocka_unit_test(utf8_is_well_formed),
 		cmocka_unit_test(equal_compares_bytes),
+		cmocka_unit_test(a_cut_ends_between_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

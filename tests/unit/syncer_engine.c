@@ -261,6 +261,33 @@ static void drain_writes_what_is_here_and_reads_nothing(void **state)
 	assert_int_equal(pending(), 2);
 }
 
+/* H7: a refused object is looked at again once a minute, by one fetch and one write, and a person
+ * who says so does not wait for that (L97). */
+static void refused_object_is_tried_once_a_minute(void **state)
+{
+	struct object *binding = add(KIND_ROLE_BINDING, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	w.immutable = KIND_ROLE_BINDING;
+	w.field = "subjects";
+	change(binding, 2, 0);
+	run();
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 1);
+	w.fetches = w.updates = 0;
+	run_for(4 * 60 * BASE_NS_PER_S);
+	assert_in_range(w.fetches, 3, 5);
+	assert_int_equal(w.updates, w.fetches);
+	assert_null(item_of(binding)->held);
+	w.immutable = KIND_NAMESPACE;
+	engine_retry(&w.engine, w.now_ns);
+	run();
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 0);
+	assert_int_equal(pending(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +302,7 @@ int main(void)
 		STORY(refusal_is_listed_and_tried_when_something_changes),
 		STORY(window_is_kept_and_live_changes_go_first),
 		STORY(drain_writes_what_is_here_and_reads_nothing),
+		STORY(refused_object_is_tried_once_a_minute),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,158 @@ static void emptied_source_deletes_nothing(void **state)
 	assert_int_equal(w.deletes, 19);
 }
 
+/* 20 copies whose sources are merely missing. */
+static void lose_twenty(void)
+{
+	char name[16];
+
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof(name), "s%d", i);
+		add(KIND_SLICE_CONFIG, name);
+	}
+	sync_copies(1);
+	list_source(2);
+	run();
+	for (unsigned i = 1; i < w.count; i++)
+		w.object[i].source = false;
+	list_source(3);
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 20);
+}
+
+static bool says(const struct object *object, const char *mark)
+{
+	return json_object_get(
+		   json_object_get(json_object_get(object->local, "metadata"), "annotations"),
+		   mark) != NULL;
+}
+
+static void H8_a_discarded_deletion_is_not_asked_for_again(void **state)
+{
+	uint64_t hash;
+
+	(void)state;
+	lose_twenty();
+	hash = engine_held_hash(&w.engine);
+	assert_false(engine_discard_held(&w.engine, hash + 1, w.now_ns));
+	assert_true(engine_discard_held(&w.engine, hash, w.now_ns));
+	assert_false(engine_release_held(&w.engine, hash, w.now_ns)); /* it is over */
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(w.deletes, 0);
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 0);
+	assert_int_equal(w.engine.store.count[ITEM_EXCLUDED], 20);
+	for (unsigned i = 1; i < w.count; i++) {
+		assert_true(says(&w.object[i], "ha.kubeslice.io/delete-discarded"));
+		assert_false(says(&w.object[i], "ha.kubeslice.io/delete-held"));
+	}
+	restart(); /* each copy says it itself */
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 0);
+	assert_int_equal(w.engine.store.count[ITEM_EXCLUDED], 20);
+	w.object[1].source = true;
+	change(&w.object[1], 7, 0);
+	run();
+	assert_int_equal(w.engine.store.count[ITEM_EXCLUDED], 19);
+	assert_false(says(&w.object[1], "ha.kubeslice.io/delete-discarded"));
+	assert_int_equal(w.deletes, 0);
+}
+
+static void H8_a_list_is_of_these_objects_and_no_others_of_their_names(void **state)
+{
+	uint64_t hash;
+
+	(void)state;
+	lose_twenty();
+	hash = engine_held_hash(&w.engine);
+	json_object_set_new(
+	    json_object_get(w.object[1].local, "metadata"), "uid", json_string("x"));
+	stamp(w.object[1].local);
+	show_copy(&w.object[1], 3);
+	assert_int_equal(w.engine.store.count[ITEM_HELD], 20);
+	assert_false(engine_release_held(&w.engine, hash, w.now_ns));
+}
+
+/* H10: the copies' own marks tell a restored source after a restart; what it lost is archived. */
+static void H10_a_restored_source_is_followed_on_a_persons_word(void **state)
+{
+	struct object *edited = add(KIND_SLICE_CONFIG, "edited"), *lost, *same;
+	uint64_t before;
+
+	(void)state;
+	same = add(KIND_SLICE_CONFIG, "same");
+	before = edited->version;
+	lost = add(KIND_SLICE_CONFIG, "lost");
+	sync_copies(1);
+	list_source(2);
+	run();
+	change(edited, 5, 0);
+	change(same, 1, 0); /* another version of the same content */
+	run();
+	/* The restore: older content under an older version, one object less. */
+	edited->spec = 1;
+	edited->version = before;
+	lost->source = false;
+	w.trace[0] = '\0';
+	restart();
+	assert_true(w.engine.regressed);
+	assert_false(engine_is_open(&w.engine));
+	run_for(60 * BASE_NS_PER_S);
+	assert_string_equal(w.trace, "");
+	engine_accept_restore(&w.engine, w.now_ns);
+	list_source(4);
+	assert_false(w.engine.regressed);
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(w.archives, 2);
+	assert_null(lost->local);
+	assert_int_equal(pending(), 0);
+	engine_restored(&w.engine);
+	restart(); /* and nothing of it is left over */
+	assert_false(w.engine.regressed);
+	run();
+	assert_string_equal(w.trace, "");
+}
+
+static void H10_a_list_older_than_its_copies_is_no_list(void **state)
+{
+	(void)state;
+	add(KIND_SLICE_CONFIG, "red");
+	sync_copies(1);
+	list_source(2);
+	run();
+	engine_source_at(&w.engine, KIND_SLICE_CONFIG, NULL, w.object[1].version, 3);
+	assert_false(w.engine.regressed);
+	/* Of a stranger it says nothing until that has proved to be the source (G6). */
+	w.engine.verified = false;
+	engine_source_at(&w.engine, KIND_SLICE_CONFIG, NULL, w.object[1].version - 1, 3);
+	assert_false(w.engine.regressed);
+	engine_source_verified(&w.engine);
+	assert_true(w.engine.regressed);
+}
+
+/* What is read by name while a list is under way may be newer than the list. */
+static void H10_a_fetch_during_a_list_is_no_way_back(void **state)
+{
+	struct object *red = add(KIND_SLICE_CONFIG, "red");
+	struct object then;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	then = *red;
+	w.engine.pass = 3; /* list 3 begins */
+	red->spec = 9;
+	red->version = ++w.version;
+	store_release(&w.engine.store, item_of(red));
+	show(red, true, 2);
+	store_release(&w.engine.store, item_of(red));
+	run(); /* fetches, then writes */
+	red->spec = then.spec;
+	red->version = then.version;
+	show(red, false, 3); /* the list shows what was at its beginning */
+	assert_false(w.engine.regressed);
+}
+
 static void few_absences_and_many_observed_deletions_pass(void **state)
 {
 	char name[16];
@@ -257,6 +409,11 @@ int main(void)
 		STORY(few_absences_and_many_observed_deletions_pass),
 		STORY(source_that_went_back_freezes_the_mirror),
 		STORY(stale_event_changes_nothing),
+		STORY(H8_a_discarded_deletion_is_not_asked_for_again),
+		STORY(H8_a_list_is_of_these_objects_and_no_others_of_their_names),
+		STORY(H10_a_restored_source_is_followed_on_a_persons_word),
+		STORY(H10_a_list_older_than_its_copies_is_no_list),
+		STORY(H10_a_fetch_during_a_list_is_no_way_back),
 		STORY(converges_whatever_is_lost),
 	};
 

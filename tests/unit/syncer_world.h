@@ -336,6 +336,8 @@ static inline json_t *amended(const struct engine_order *order, const struct obj
 	(void)snprintf(pruned, sizeof(pruned), "%s %032d %032d x", hash, 0, 0);
 	if (order->action == ENGINE_NOTE && order->item->state == ITEM_HELD)
 		amend.held = "now";
+	else if (order->action == ENGINE_NOTE && order->item->kept)
+		amend.kept = "now";
 	else if (order->action == ENGINE_NOTE)
 		amend.pruned = pruned;
 	amend_object(object->kind, local, &amend, &text);

@@ -121,5 +121,11 @@ func lookAround(p *pair.Pair, bed *cluster.Bed) {
 	for _, c := range bed.Clusters {
 		fmt.Printf("  build/kubectl --kubeconfig %s get sliceconfigs -A\n", c.Kubeconfig())
 	}
+	fmt.Printf("A hub that was killed comes back as a Standby; what it alone had is archived, the rest is equal again:\n")
+	fmt.Printf("  build/bed start --dir %s %s && build/understudyd --config %s &\n", bed.Dir, p.Hubs[0].Name, p.Hubs[0].Config())
+	for _, verb := range []string{"status", "diff"} {
+		fmt.Printf("  build/understudyctl --socket %s sync %s\n", p.Hubs[0].StatusSocket(), verb)
+	}
+	fmt.Printf("  PATH=build:$PATH build/understudyctl archive list --kubeconfig %s\n", p.Hubs[0].Cluster.Kubeconfig())
 	fmt.Printf("To end it:\n  build/bed down --dir %s\n\n", bed.Dir)
 }

@@ -14,6 +14,7 @@ import (
 // two API servers has no WatchList: what is read from it comes as paged lists.
 func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	dir := dirFlag(flags)
+	verbs := flags.Bool("verbs", false, "only what an operator does with it: sync, archive")
 	soak := flags.Int("soak", 0, "only break that `many` requests while the source changes, then compare")
 	seed := flags.Uint64("seed", 1, "of the faults")
 	flags.Parse(args)
@@ -22,7 +23,7 @@ func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error 
 		return err
 	}
 	err = mirror.Run(ctx, mirror.Options{Root: root(),
-		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Soak: *soak, Seed: *seed})
+		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Verbs: *verbs, Soak: *soak, Seed: *seed})
 	if downErr := cluster.Down(*dir, err != nil); err == nil {
 		err = downErr
 	}

@@ -374,6 +374,22 @@ func (s *story) follow(ctx context.Context, collection string) error {
 		return fmt.Errorf("the deletion on hub-b: %w", err)
 	}
 	s.factAt(got.At, "hub-b", "a deletion followed")
+	return s.equal(ctx)
+}
+
+// equal compares the hubs object by object, as an operator would.
+func (s *story) equal(ctx context.Context) error {
+	var out string
+	_, err := until(ctx, patience, time.Second, func() bool {
+		said, code, err := s.b.Ctl(ctx, 0, "sync", "diff")
+		out = strings.TrimSpace(said)
+		return err == nil && code == 0
+	})
+	if err != nil {
+		return fmt.Errorf("understudyctl sync diff on hub-b: %w:\n%s", err, out)
+	}
+	_, said, _ := strings.Cut(out, "done: ")
+	s.fact("hub-b", "understudyctl sync diff: %s", said)
 	return nil
 }
 

@@ -33,8 +33,9 @@ type Options struct {
 	Bed       *cluster.Bed
 	Out       io.Writer
 	// Soak runs nothing but that many faults by that seed.
-	Soak int
-	Seed uint64
+	Soak  int
+	Seed  uint64
+	Verbs bool // only what an operator does
 }
 
 type run struct {
@@ -69,6 +70,9 @@ func Run(ctx context.Context, o Options) error {
 	r := &run{Options: o, pair: p, a: p.Hubs[0], b: p.Hubs[1], proxies: map[*pair.Hub]*fault.Proxy{}}
 	defer r.closeProxies()
 	list := append([]part{{"start", (*run).start}}, parts...)
+	if o.Verbs {
+		list = append(list[:1], verbs...)
+	}
 	if o.Soak > 0 {
 		list = []part{list[0], {"soak", func(r *run, ctx context.Context) error { return r.soak(ctx, o.Seed, o.Soak) }}}
 	}

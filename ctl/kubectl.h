@@ -1,0 +1,35 @@
+/*
+ * API servers as the administrator, through his own kubectl: whatever his kubeconfig says (exec
+ * plugins, proxies, OIDC) works, and no credential of his passes through this program. What is
+ * written goes over its standard input, never over its command line.
+ */
+#ifndef CTL_KUBECTL_H
+#define CTL_KUBECTL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "ctl/client.h"
+
+/* Which cluster, as whom; NULL: what kubectl itself takes. */
+struct kubectl {
+	const char *kubeconfig, *context;
+};
+
+/* What the server made of it. FAILED: kubectl could not ask, or its answer did not come. */
+enum kubectl_outcome {
+	KUBECTL_OK,
+	KUBECTL_NOT_FOUND,
+	KUBECTL_CONFLICT,
+	KUBECTL_EXISTS,
+	KUBECTL_REFUSED,
+	KUBECTL_FAILED
+};
+
+#define KUBECTL_MAX_WORDS 128
+
+/* Runs kubectl with these words (the last one NULL) and gives it input. Appends what it prints; on
+ * failure err holds its words, made printable. */
+enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *const *words,
+    struct str input, struct buf *out, struct err *err);
+
+#endif

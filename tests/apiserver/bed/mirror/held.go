@@ -1,0 +1,315 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+// many is more than the brake lets go at once (H8).
+const many = 15
+
+func batch(name string, i int) string { return fmt.Sprintf("%s-%02d", name, i) }
+
+// loseMany makes objects, and deletes them while hub-b's understudyd is down: to its next start they
+// are merely missing.
+func (r *run) loseMany(ctx context.Context, name string) error {
+	for i := range many {
+		if err := r.create(ctx, kube.SliceConfigs, slice(batch(name, i))); err != nil {
+			return err
+		}
+	}
+	if err := copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, batch(name, many-1)), any_); err != nil {
+		return err
+	}
+	if err := r.armed(ctx, r.b); err != nil {
+		return err
+	}
+	r.b.Kill()
+	for i := range many {
+		if err := r.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, batch(name, i))); err != nil {
+			return err
+		}
+	}
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	return r.holds(ctx, many)
+}
+
+// holds waits until hub-b's status shows so many held deletions.
+func (r *run) holds(ctx context.Context, want int64) error {
+	return eventually(ctx, patience, func() error {
+		o, err := r.b.Status(ctx)
+		if err == nil && (o.Get("mirror") == nil || o.Int("mirror", "heldDeletes") != want) {
+			err = fmt.Errorf("%v, not %d held deletions", o.Get("mirror"), want)
+		}
+		return err
+	})
+}
+
+// copies counts hub-b's copies of a batch.
+func (r *run) copies(ctx context.Context, name string) (n int, kept int, err error) {
+	list, err := r.b.Admin.Get(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?labelSelector="+copyLabel)
+	for _, o := range list.Items() {
+		if strings.HasPrefix(o.Name(), name+"-") {
+			n++
+			if o.Text("metadata", "annotations", marks+"delete-discarded") != "" {
+				kept++
+			}
+		}
+	}
+	return n, kept, err
+}
+
+func (r *run) held(ctx context.Context) error {
+	if err := r.loseMany(ctx, "kept"); err != nil {
+		return err
+	}
+	r.ctlCheck(ctx, "held deletions make their kind Blocked, with the list's id", r.b, 0,
+		[]string{"SliceConfig          Blocked", "held          list ", "SliceConfig kubeslice-cisco/kept-00: its deletion is held"}, "sync", "status")
+	r.ctlCheck(ctx, "without a terminal and a name nothing is confirmed", r.b, 1, []string{"not confirmed", "--yes hub-b"}, "sync", "confirm-deletes")
+	r.ctlCheck(ctx, "nor with another hub's name", r.b, 1, []string{"this hub is hub-b"}, "sync", "confirm-deletes", "--yes", "hub-a")
+	r.ctlCheck(ctx, "nor for another list than the one that is held", r.b, 1, []string{"NO  their list", "another list of deletions is held by now"},
+		"sync", "confirm-deletes", "--yes", "hub-b", "--list", "0123456789abcdef")
+	r.ctlCheck(ctx, "a dry run lists them and deletes none", r.b, 0, []string{"SliceConfig kubeslice-cisco/kept-14: is deleted", "15 copies are deleted; nothing was written"},
+		"sync", "confirm-deletes", "--dry-run")
+	r.check("they are all there", r.holds(ctx, many))
+	r.ctlCheck(ctx, "sync diff tells them", r.b, 1, []string{"SliceConfig kubeslice-cisco/kept-03: only on this hub (its deletion is held", "15 differ"}, "sync", "diff")
+	r.ctlCheck(ctx, "sync discard", r.b, 0, []string{"15 copies stay and are left alone"}, "sync", "discard", "--yes", "hub-b")
+	r.check("keeps the copies and says so on each", eventually(ctx, patience, func() error {
+		n, kept, err := r.copies(ctx, "kept")
+		if err == nil && (n != many || kept != many) {
+			err = fmt.Errorf("%d copies, %d of them marked", n, kept)
+		}
+		return err
+	}))
+	r.b.Kill()
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	if err := r.armed(ctx, r.b); err != nil {
+		return err
+	}
+	r.check("a restart does not ask again", r.holds(ctx, 0))
+	r.ctlCheck(ctx, "they are listed as left out, with the reason", r.b, 0, []string{"excluded    SliceConfig kubeslice-cisco/kept-00: kept though"}, "sync", "status", "--excluded")
+	r.ctlCheck(ctx, "and are no difference", r.b, 0, []string{"all are equal"}, "sync", "diff")
+	if err := r.create(ctx, kube.SliceConfigs, slice("kept-00")); err != nil {
+		return err
+	}
+	r.check("one that the source has again follows again", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "kept-00"), func(o kube.Object) error {
+		if o.Text("metadata", "annotations", marks+"delete-discarded") != "" {
+			return errors.New("it is still marked")
+		}
+		return nil
+	}))
+	if err := r.loseMany(ctx, "gone"); err != nil {
+		return err
+	}
+	r.ctlCheck(ctx, "sync confirm-deletes", r.b, 0, []string{"confirm-deletes", "15 copies are deleted"}, "sync", "confirm-deletes", "--yes", "hub-b")
+	r.check("lets exactly these go", eventually(ctx, patience, func() error {
+		n, _, err := r.copies(ctx, "gone")
+		if kept, _, _ := r.copies(ctx, "kept"); err == nil && (n != 0 || kept != many) {
+			err = fmt.Errorf("%d are left, and %d of the others", n, kept)
+		}
+		return err
+	}))
+	r.ctlCheck(ctx, "a second confirmation is refused: nothing is held", r.b, 1, []string{"none is held"}, "sync", "confirm-deletes", "--yes", "hub-b")
+	r.ctlCheck(ctx, "accept-restore is refused while the source has not gone back", r.b, 1, []string{"NO  the source", "has not gone back in time"}, "sync", "accept-restore", "--yes", "hub-b")
+	return r.armed(ctx, r.b)
+}
+
+// restored puts an older copy in the place of hub-a's data: measured situation 2. hub-b is paused,
+// so that it does not take over meanwhile.
+func (r *run) restored(ctx context.Context) error {
+	for _, name := range []string{"old", "edited"} {
+		if err := r.create(ctx, kube.SliceConfigs, slice(name)); err != nil {
+			return err
+		}
+	}
+	if err := r.a.Cluster.Snapshot("yesterday"); err != nil {
+		return err
+	}
+	edit := func(n int) kube.Object { return kube.Object{"spec": map[string]any{"maxClusters": n}} }
+	if _, err := r.a.Admin.Merge(ctx, kube.SliceConfigs.Path(pair.Project, "edited"), edit(5)); err != nil {
+		return err
+	}
+	if err := r.create(ctx, kube.SliceConfigs, slice("lost-by-restore")); err != nil {
+		return err
+	}
+	five := func(o kube.Object) error {
+		if o.Int("spec", "maxClusters") != 5 {
+			return fmt.Errorf("maxClusters %d", o.Int("spec", "maxClusters"))
+		}
+		return nil
+	}
+	if err := copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), five); err != nil {
+		return err
+	}
+	if err := copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "lost-by-restore"), any_); err != nil {
+		return err
+	}
+	if _, err := r.ctl(ctx, r.b, 0, nil, "pause", "--for", "30m"); err != nil {
+		return err
+	}
+	r.a.Kill()
+	if err := r.a.Cluster.Restore("yesterday"); err != nil {
+		return err
+	}
+	for _, part := range cluster.ControlPlane {
+		if err := r.a.Cluster.Await(ctx, part); err != nil {
+			return err
+		}
+	}
+	if err := r.a.Start(); err != nil {
+		return err
+	}
+	r.check("a restored source freezes the mirror, and sync status says what to do", eventually(ctx, 3*patience, func() error {
+		_, err := r.ctl(ctx, r.b, 0, []string{"Blocked", "went back in time", "accept-restore"}, "sync", "status")
+		return err
+	}))
+	// The same after a restart, which knows versions by the marks of the copies only.
+	r.b.Kill()
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	r.check("also after a restart of the Standby", eventually(ctx, 3*patience, func() error {
+		_, err := r.ctl(ctx, r.b, 0, []string{"Blocked", "went back in time"}, "sync", "status")
+		return err
+	}))
+	r.check("nothing is overwritten meanwhile", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), five))
+	r.ctlCheck(ctx, "accept-restore --dry-run lists what would be archived", r.b, 0, []string{
+		"SliceConfig kubeslice-cisco/edited: other on the source: archived, then replaced",
+		"SliceConfig kubeslice-cisco/lost-by-restore: not on the source: archived, then deleted", "nothing was written"},
+		"sync", "accept-restore", "--dry-run")
+	r.ctlCheck(ctx, "accept-restore", r.b, 0, []string{"archived first"}, "sync", "accept-restore", "--yes", "hub-b")
+	r.check("follows the restored source", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), func(o kube.Object) error {
+		if o.Int("spec", "maxClusters") != 16 {
+			return fmt.Errorf("maxClusters %d", o.Int("spec", "maxClusters"))
+		}
+		return nil
+	}))
+	r.check("and deletes what it has lost", eventually(ctx, patience, func() error {
+		return gone(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "lost-by-restore"))
+	}))
+	kept, err := archived(ctx, r.b)
+	r.check("both are in the archive as they were", func() error {
+		if err != nil {
+			return err
+		}
+		if kept["SliceConfig "+pair.Project+"/lost-by-restore"] == nil || kept["SliceConfig "+pair.Project+"/edited"].Int("spec", "maxClusters") != 5 {
+			return fmt.Errorf("it holds %s", names(kept))
+		}
+		return nil
+	}())
+	if err := r.armed(ctx, r.b); err != nil {
+		return err
+	}
+	r.ctlCheck(ctx, "the hubs are equal", r.b, 0, []string{"all are equal"}, "sync", "diff")
+	r.b.Kill()
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	r.check("and a restart does not freeze again", r.armed(ctx, r.b))
+	_, err = r.ctl(ctx, r.b, 0, nil, "resume")
+	return err
+}
+
+// strangeRequests come over admin.sock as bytes.
+func (r *run) strangeRequests(ctx context.Context) error {
+	elector, syncer := r.pid("elector"), r.pid("syncer")
+	for _, strange := range []struct{ name, request, answer string }{
+		{"a kind of 2 KiB", `{"verb":"sync-diff","kind":"` + strings.Repeat("x", 900) + `"}`, "longer than the name of any kind"},
+		{"more than 1 KiB", `{"verb":"sync-diff","kind":"` + strings.Repeat("x", 2000) + `"}`, ""},
+		{"a list that is a number", `{"verb":"sync-discard","list":12}`, "no list of held deletions is named"},
+		{"a list that is too long", `{"verb":"sync-discard","list":"0123456789abcdef0"}`, "no list of held deletions is named"},
+		{"an unknown member", `{"verb":"sync-diff","force":true}`, "a member that its verb does not know"},
+		{"no nonce", `{"verb":"sync-accept-restore","hub":"hub-b"}`, "has changed meanwhile: look again"},
+		{"the nonce of another time", `{"verb":"sync-accept-restore","hub":"hub-b","nonce":"0123456789abcdef"}`, "has changed meanwhile: look again"},
+		{"an unknown verb", `{"verb":"sync-everything"}`, "known"},
+		{"a kind with a quote", `{"verb":"sync-diff","kind":"\"}"}`, "one that is mirrored"},
+	} {
+		out, err := r.send(strange.request)
+		if err == nil && !strings.Contains(out, strange.answer) {
+			err = fmt.Errorf("answer %q", out)
+		}
+		r.check("admin.sock: "+strange.name+" is refused", err)
+	}
+	first, err := net.Dial("unix", r.b.AdminSocket())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(first, `{"verb":"sync-diff"}`)
+	time.Sleep(20 * time.Millisecond)
+	out, err := r.send(`{"verb":"sync-resync"}`)
+	if err == nil && !strings.Contains(out, "another command to the mirror is under way") && !strings.Contains(out, "done") {
+		err = fmt.Errorf("answer %q", out)
+	}
+	r.check("admin.sock: a second command meanwhile is refused, or the first has ended", err)
+	first.Close()
+	refused := 0
+	for range 60 {
+		c, err := net.Dial("unix", r.b.AdminSocket())
+		if err != nil {
+			continue
+		}
+		fmt.Fprintln(c, `{"verb":"sync-diff"}`)
+		c.Close() // nobody waits for it
+	}
+	for range 5 {
+		if out, err := r.send(`{"verb":"sync-diff"}`); err == nil && strings.Contains(out, "30 commands a minute") {
+			refused++
+		}
+	}
+	if refused == 0 {
+		err = errors.New("none was refused")
+	}
+	r.check("admin.sock: a flood of commands whose clients go away is bounded", err)
+	if r.pid("elector") != elector || r.pid("syncer") != syncer {
+		err = errors.New("a process was started anew")
+	}
+	r.check("none of it ends a process", err)
+	if out, err := exec.CommandContext(ctx, filepath.Join(r.Root, "build/understudyctl"), "sync", "diff", "--bogus").CombinedOutput(); err == nil || !strings.Contains(string(out), "unknown word --bogus") {
+		r.check("a word that is none is refused by name", fmt.Errorf("%v: %s", err, out))
+	}
+	return r.armed(ctx, r.b)
+}
+
+// send gives hub-b's admin socket one line and returns what came back.
+func (r *run) send(line string) (string, error) {
+	c, err := net.Dial("unix", r.b.AdminSocket())
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(30 * time.Second))
+	fmt.Fprintln(c, line)
+	var out strings.Builder
+	block := make([]byte, 65536)
+	for {
+		n, err := c.Read(block)
+		out.Write(block[:n])
+		if err != nil {
+			return out.String(), nil
+		}
+	}
+}
+
+// pid is that of a role of hub-b.
+func (r *run) pid(name string) int {
+	for _, p := range r.b.Roles() {
+		if p.Name == name {
+			return p.Pid
+		}
+	}
+	return 0
+}
