@@ -111,6 +111,8 @@ void claim_write(struct elector *elector, const struct machine_todo *order)
 	lease.led_term = order->lease.led_term;
 	lease.phase = order->lease.phase;
 	lease.renew_us = order->lease.renew_us;
+	if (order->lease.claim)
+		elector->rejoin[0] = '\0'; /* of an own past, and that is over */
 	if (order->lease.acquire) {
 		lease.acquire_us = order->lease.renew_us;
 		lease.transitions++;

@@ -112,6 +112,8 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	} else {
 		feed->counts = feed->counts || fault_counts(answer->class);
 	}
+	if (feed->side == SIDE_SOURCE)
+		source_doubt(feed->syncer);
 	feeds_tally(feed->syncer);
 	report_touch(feed->syncer);
 }
@@ -285,6 +287,7 @@ static void forget_version(struct feed *feed, void *arg)
 
 void feeds_accept_restore(struct syncer *syncer)
 {
+	syncer->newest = (struct newest){ 0 };
 	feeds_visit(syncer, SIDE_SOURCE, forget_version, NULL);
 	feeds_relist(syncer);
 }

@@ -47,6 +47,7 @@ enum verdict syncer_on_mirror_grant(
 		engine->verified = engine->verified && !other_source;
 		if (other_source) {
 			engine_source_replaced(engine, now_ns);
+			syncer->newest = (struct newest){ 0 };
 			outside_close(&syncer->outside);
 			outside_open(&syncer->outside);
 		}

@@ -48,7 +48,7 @@ static void gather_all(struct syncer *syncer, struct survey_feeds feeds[KIND_COU
 }
 
 static void say_kind(enum sync_state state, const struct survey_kind *counts,
-    const struct survey_feeds *feeds, char *out, size_t size)
+    const struct survey_feeds *feeds, uint32_t pending, char *out, size_t size)
 {
 	if (feeds->source_fault)
 		(void)snprintf(out, size, "%s", feeds->source_fault);
@@ -57,9 +57,10 @@ static void say_kind(enum sync_state state, const struct survey_kind *counts,
 	else if (state == SYNC_STATE_BLOCKED && counts->blocked + counts->held)
 		(void)snprintf(out, size, "%u objects blocked, %u deletions held", counts->blocked,
 		    counts->held);
+	else if (state == SYNC_STATE_PROGRESSING && pending)
+		(void)snprintf(out, size, "%u changes are being written", pending);
 	else if (state == SYNC_STATE_PROGRESSING)
-		(void)snprintf(
-		    out, size, "%u of %u objects are in order", counts->done, counts->wanted);
+		(void)snprintf(out, size, "it is being listed");
 	else if (state == SYNC_STATE_DEGRADED)
 		(void)snprintf(out, size, "writes fail and are tried again");
 	else
@@ -95,7 +96,8 @@ static void send_kinds(struct syncer *syncer, const struct survey *survey,
 
 		if (survey_is_worse(state, *worst)) {
 			*worst = state;
-			say_kind(state, counts, &feeds[kind], text, sizeof(text));
+			say_kind(state, counts, &feeds[kind], store->count_pending[kind], text,
+			    sizeof(text));
 			(void)snprintf(why, size, "%s%s%s", name, *text ? ": " : "", text);
 		}
 		(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_KIND, &row);

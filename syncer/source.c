@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kube/json.h"
+#include "kube/url.h"
 #include "syncer/rules.h"
 #include "syncer/syncer.h"
 
@@ -60,6 +61,18 @@ int source_hold(struct syncer *syncer, struct item *item, const json_t *object,
 	return rc;
 }
 
+static void keep_newest(
+    struct syncer *syncer, enum kind kind, const struct rewrite_facts *facts, bool gone)
+{
+	struct newest *newest = &syncer->newest;
+
+	if (facts->version <= newest->version)
+		return;
+	*newest = (struct newest){ .kind = kind, .version = facts->version, .gone = gone };
+	(void)str_copy(newest->namespace, sizeof(newest->namespace), str_of(facts->namespace));
+	(void)str_copy(newest->name, sizeof(newest->name), str_of(facts->name));
+}
+
 void source_object(struct feed *feed, enum kube_watch_event event, const json_t *object)
 {
 	struct syncer *syncer = feed->syncer;
@@ -87,6 +100,7 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 		outside_refer(&syncer->outside, feed->kind, object, &facts, feed->pass);
 	if (excluded)
 		return;
+	keep_newest(syncer, feed->kind, &facts, event == KUBE_WATCH_DELETED);
 	if (event == KUBE_WATCH_DELETED) {
 		engine_source_gone(&syncer->engine, feed->kind, facts.namespace, facts.name,
 		    facts.version, now_ns);
@@ -144,6 +158,65 @@ static void back_to_due(struct feed *feed, void *arg)
 		feed->sweep = SWEEP_DUE;
 }
 
+/* H10: watches go on from versions that a restored source reaches again and say nothing of what it
+ * has lost. When the last change is not there as it was seen, lists must tell what else is not. */
+static void on_newest(void *arg, const struct kube_answer *answer)
+{
+	struct syncer *syncer = arg;
+	const struct newest *newest = &syncer->asked;
+	struct rewrite_facts facts;
+	json_t *object = NULL;
+	bool read, there;
+
+	syncer->newest_id = 0;
+	if (syncer->left)
+		return;
+	if (answer->class == KUBE_OK)
+		object = kube_json_parse(answer->body, NULL);
+	read = object && rewrite_read(newest->kind, REWRITE_SOURCE, object, &facts, NULL) == 0;
+	there = read && facts.version >= newest->version;
+	if (!read && answer->class != KUBE_NOT_FOUND) {
+		syncer->doubtful = true; /* no answer: again with the next look at who it is */
+	} else if (newest->gone ? read && !there : !there) {
+		log_warn("the source has not got the last change of %s %s/%s any more as it was "
+			 "seen: all is listed anew",
+		    kind_row(newest->kind)->kind, newest->namespace, newest->name);
+		syncer->newest = (struct newest){ 0 };
+		feeds_relist(syncer);
+	}
+	json_decref(object);
+}
+
+static void look_at_newest(struct syncer *syncer)
+{
+	const struct newest *newest = &syncer->newest;
+	const struct kind_row *row = kind_row(newest->kind);
+	struct kube_ask ask = {
+		.target = CREDENTIAL_PEER_SYNCER, .verb = KUBE_GET, .deadline_ms = SYNCER_REQUEST_MS
+	};
+	struct buf path = buf_make(2048);
+
+	if (!newest->version || syncer->newest_id)
+		return;
+	syncer->doubtful = false;
+	syncer->asked = *newest;
+	kube_url_path(&path, row->group, row->version, row->plural,
+	    row->place == KIND_NOWHERE ? NULL : newest->namespace, newest->name, NULL);
+	ask.path = path.data;
+	syncer->newest_id = kube_client_ask(syncer->client, &ask, on_newest, syncer);
+	buf_free(&path);
+}
+
+void source_doubt(struct syncer *syncer)
+{
+	int64_t at_ns = base_clock_boot_ns() + VERIFY_RETRY_NS;
+
+	syncer->doubtful = true;
+	if (syncer->has_grant && !syncer->verify_id && !syncer->engine.draining &&
+	    (!syncer->verify.slot || syncer->verify.at_ns > at_ns))
+		loop_timer_set(syncer->loop, &syncer->verify, at_ns);
+}
+
 static void verified(struct syncer *syncer)
 {
 	bool more = false;
@@ -155,6 +228,8 @@ static void verified(struct syncer *syncer)
 	feeds_visit(syncer, SIDE_SOURCE, sweep, &more);
 	feeds_tally(syncer);
 	syncer_advance_soon(syncer);
+	if (syncer->doubtful)
+		look_at_newest(syncer);
 	if (more)
 		source_verify(syncer);
 	else
@@ -181,6 +256,7 @@ static void on_identity(void *arg, const struct kube_answer *answer)
 		return;
 	}
 	feeds_visit(syncer, SIDE_SOURCE, back_to_due, NULL);
+	syncer->doubtful = true;
 	if (*uid) {
 		if (!syncer->wrong_source)
 			log_error("the peer's kube-system has uid %.36s, granted was %s: "

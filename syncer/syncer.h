@@ -53,6 +53,14 @@ struct feed {
 
 #define FEEDS_EACH 2 /* kinds with one feed per mirrored namespace */
 
+/* The last change that the source showed. A source that has it no more went back (H10). */
+struct newest {
+	enum kind kind;
+	uint64_t version;
+	bool gone; /* it was a deletion */
+	char namespace[64], name[254];
+};
+
 struct syncer {
 	struct role_process *process;
 	struct loop *loop;
@@ -68,8 +76,10 @@ struct syncer {
 	bool mirrors;   /* mirror.set is not none */
 	bool has_grant; /* one was given since the start; granted in the engine: not paused */
 
-	uint64_t verify_id; /* request under way, 0: none */
-	bool wrong_source;  /* the peer is not the granted one; told once */
+	uint64_t verify_id, newest_id; /* requests under way, 0: none */
+	bool doubtful; /* a connection to it was lost: is it still where it was? (H10) */
+	struct newest newest, asked; /* asked: is looked at under newest_id */
+	bool wrong_source;           /* the peer is not the granted one; told once */
 	struct loop_timer advance, wake, verify, report, barrier, last_call;
 
 	uint32_t unsynced, failed_kinds; /* feeds that owe a list; kinds with a fault that counts */
@@ -119,6 +129,9 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 void source_listed(struct feed *feed, uint64_t version);
 /* Asks the source who it is; then the lists that are complete by now are swept. */
 void source_verify(struct syncer *syncer);
+/* The source did not answer, or not well: soon it is asked who it is, and whether it still has the
+ * last change that was seen. */
+void source_doubt(struct syncer *syncer);
 /* What the mirror never takes, whatever its marks (B1, decision 3). */
 bool source_excludes(const struct syncer *syncer, enum kind kind, const json_t *object,
     const struct rewrite_facts *facts);

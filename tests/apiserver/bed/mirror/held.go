@@ -57,6 +57,15 @@ func (r *run) holds(ctx context.Context, want int64) error {
 	})
 }
 
+// synced waits until hub-b's mirror says that all of it is in order; of a hub that just started the
+// armed record says so too soon.
+func (r *run) synced(ctx context.Context) error {
+	return eventually(ctx, 2*patience, func() error {
+		_, err := r.ctl(ctx, r.b, 0, []string{"mirror        Synced, complete"}, "sync", "status")
+		return err
+	})
+}
+
 // copies counts hub-b's copies of a batch.
 func (r *run) copies(ctx context.Context, name string) (n int, kept int, err error) {
 	list, err := r.b.Admin.Get(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?labelSelector="+copyLabel)
@@ -97,7 +106,7 @@ func (r *run) held(ctx context.Context) error {
 	if err := r.b.Start(); err != nil {
 		return err
 	}
-	if err := r.armed(ctx, r.b); err != nil {
+	if err := r.synced(ctx); err != nil {
 		return err
 	}
 	r.check("a restart does not ask again", r.holds(ctx, 0))
@@ -123,6 +132,9 @@ func (r *run) held(ctx context.Context) error {
 		}
 		return err
 	}))
+	if err := r.holds(ctx, 0); err != nil {
+		return err
+	}
 	r.ctlCheck(ctx, "a second confirmation is refused: nothing is held", r.b, 1, []string{"none is held"}, "sync", "confirm-deletes", "--yes", "hub-b")
 	r.ctlCheck(ctx, "accept-restore is refused while the source has not gone back", r.b, 1, []string{"NO  the source", "has not gone back in time"}, "sync", "accept-restore", "--yes", "hub-b")
 	return r.armed(ctx, r.b)
@@ -211,7 +223,7 @@ func (r *run) restored(ctx context.Context) error {
 		}
 		return nil
 	}())
-	if err := r.armed(ctx, r.b); err != nil {
+	if err := r.synced(ctx); err != nil {
 		return err
 	}
 	r.ctlCheck(ctx, "the hubs are equal", r.b, 0, []string{"all are equal"}, "sync", "diff")
@@ -219,7 +231,7 @@ func (r *run) restored(ctx context.Context) error {
 	if err := r.b.Start(); err != nil {
 		return err
 	}
-	r.check("and a restart does not freeze again", r.armed(ctx, r.b))
+	r.check("and a restart does not freeze again", r.synced(ctx))
 	_, err = r.ctl(ctx, r.b, 0, nil, "resume")
 	return err
 }

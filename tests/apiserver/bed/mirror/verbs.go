@@ -50,7 +50,7 @@ func (r *run) ctlCheck(ctx context.Context, name string, h *pair.Hub, code int, 
 
 // pass lets hub-b copy several pages of objects at its start.
 func (r *run) pass(ctx context.Context) error {
-	const count = 900
+	const count = 600
 	r.b.Kill()
 	var group sync.WaitGroup
 	failures := make(chan error, count)
@@ -110,9 +110,9 @@ func (r *run) pass(ctx context.Context) error {
 	}
 	group.Wait()
 	return eventually(ctx, 3*patience, func() error {
-		n, _, err := r.copies(ctx, "pass")
-		if err == nil && n > 0 {
-			err = fmt.Errorf("%d copies are left", n)
+		o, err := r.b.Status(ctx)
+		if err == nil && (o.Int("mirror", "objects") > 100 || o.Int("mirror", "pending") > 0) {
+			err = fmt.Errorf("%v", o.Get("mirror"))
 		}
 		return err
 	})
