@@ -29,6 +29,19 @@ static bool may_be_ours(
 	return feed->kind != KIND_SECRET || !kind_excludes_secret(kube_json_text(object, "type"));
 }
 
+/* A copy of which the source said nothing, while it has told everything: somebody made it, or a
+ * backup brought it. The source's last list says that it is too much, and the brake is asked. */
+static void sweep_again(struct feed *feed)
+{
+	struct syncer *syncer = feed->syncer;
+	const struct feed *source = feed_of(syncer, SIDE_SOURCE, feed->kind, feed->space);
+
+	/* A list that is under way tells it by itself. */
+	if (source && source->synced && source->swept == source->pass && syncer->engine.verified)
+		engine_source_listed(
+		    &syncer->engine, feed->kind, feed->space, source->pass, base_clock_boot_ns());
+}
+
 void copies_object(struct feed *feed, enum kube_watch_event event, const json_t *object)
 {
 	struct syncer *syncer = feed->syncer;
@@ -45,11 +58,15 @@ void copies_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	if (kind_excludes(feed->kind, facts.name) ||
 	    (!facts.is_copy && !may_be_ours(feed, object, &facts)))
 		return;
-	if (event == KUBE_WATCH_DELETED)
+	if (event == KUBE_WATCH_DELETED) {
 		engine_copy_gone(&syncer->engine, feed->kind, facts.namespace, facts.name,
 		    facts.version, now_ns);
-	else
-		engine_copy_seen(&syncer->engine, feed->kind, &facts, feed->pass, now_ns);
+		return;
+	}
+	if (engine_copy_seen(&syncer->engine, feed->kind, &facts, event == KUBE_WATCH_LISTED,
+		feed->pass, now_ns) &&
+	    event != KUBE_WATCH_LISTED)
+		sweep_again(feed);
 }
 
 void copies_listed(struct feed *feed)
@@ -57,4 +74,5 @@ void copies_listed(struct feed *feed)
 	feed->synced = true;
 	engine_copies_listed(
 	    &feed->syncer->engine, feed->kind, feed->space, feed->pass, base_clock_boot_ns());
+	sweep_again(feed);
 }

@@ -72,7 +72,8 @@ static void count_doomed(struct engine *engine, struct item *item)
 		      item->source == SOURCE_ABSENT && item->copy != COPY_NONE;
 
 	if (home && home->state == ITEM_BLOCKED && home->source == SOURCE_ABSENT &&
-	    item->copy == COPY_NONE)
+	    (item->copy == COPY_NONE || item->archived_version == item->copy_version ||
+		judge_is_pristine(item)))
 		engine->redo = true;
 	if (doomed == item->doomed)
 		return;
@@ -103,9 +104,13 @@ void engine_make_live(struct engine *engine, struct item *item)
 	item->live = true;
 }
 
-static bool needs_text(enum engine_action action)
+/* Its copy's text is needed for what is due now. */
+static bool needs_text(const struct decision *decision, int64_t now_ns)
 {
-	return action == ENGINE_CREATE || action == ENGINE_UPDATE || action == ENGINE_STATUS;
+	return decision->state == ITEM_PENDING ||
+	       (decision->not_before_ns <= now_ns &&
+		   (decision->action == ENGINE_CREATE || decision->action == ENGINE_UPDATE ||
+		       decision->action == ENGINE_STATUS));
 }
 
 void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
@@ -124,14 +129,13 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	if (decision.state == ITEM_IDLE || decision.state == ITEM_OUTSIDE ||
 	    decision.state == ITEM_EXCLUDED) {
 		item->since_ns = 0;
+		item->attempts = 0;
 		item->live = item->refused = item->reported = item->created = false;
 		store_say(item, NULL);
 	} else if (!item->since_ns) {
 		item->since_ns = now_ns;
 	}
-	/* The text of one that was refused is kept only from its fetch to its next try. */
-	if (decision.state != ITEM_PENDING &&
-	    (!needs_text(decision.action) || decision.not_before_ns > now_ns))
+	if (!needs_text(&decision, now_ns))
 		store_release(&engine->store, item);
 	if (decision.why)
 		store_say(item, decision.why);
@@ -226,8 +230,8 @@ static bool take(
 		item->busy = true;
 		engine->busy++;
 		engine->kind_busy[item->kind]++;
-		*order = (struct engine_order){ item, decision.action, item->source_body,
-			item->source_status };
+		*order = (struct engine_order){ item, decision.action, item->copy_version,
+			item->source_body, item->source_status };
 		return true;
 	}
 	return false;
@@ -278,12 +282,20 @@ static void went_well(struct engine *engine, struct item *item)
 	engine->kind_streak[item->kind] = 0;
 }
 
+/* A look between two tries of a write makes the second one no first one: else an object that is
+ * refused again and again would be tried without a pause. */
+static void looked(struct engine *engine, struct item *item)
+{
+	item->retry_ns = 0;
+	engine->kind_streak[item->kind] = 0;
+}
+
 void engine_fetched(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *facts, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
 
-	went_well(engine, item);
+	looked(engine, item);
 	item->fetched_pass = engine->pass;
 	item->source_version = facts->version;
 	item->source_body = facts->body;
@@ -291,6 +303,13 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	item->terminating = facts->terminating;
 	item->source_finalizers = facts->finalizers;
 	engine_settle(engine, item, now_ns);
+}
+
+/* Of an object that this process never saw at the source nobody knows the uid: it is believed to be
+ * the one that was copied. */
+static bool is_another(const struct item *item, const struct rewrite_facts *facts)
+{
+	return item->source_uid && rewrite_uid_hash(facts->uid) != item->source_uid;
 }
 
 void engine_proved(struct engine *engine, const struct engine_order *order,
@@ -301,10 +320,10 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 	went_well(engine, item);
 	if (item->source == SOURCE_PRESENT) {
 		/* It came back while we looked. */
-	} else if (!facts || rewrite_uid_hash(facts->uid) != item->source_uid) {
+	} else if (!facts || is_another(item, facts)) {
 		item->proofs++;
 		item->proved_ns = now_ns;
-		if (item->kind == KIND_NAMESPACE && engine->rejoin)
+		if (item->kind == KIND_NAMESPACE)
 			engine_spread(engine, item, now_ns);
 	} else if (kind_row(item->kind)->labelled && !facts->chosen) {
 		store_set_source(&engine->store, item, SOURCE_LEFT);
@@ -353,15 +372,21 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	(void)str_copy(item->copy_uid, sizeof(item->copy_uid), str_of(facts->uid));
 }
 
+/* The watch has told more by now: a newer state, or that it is gone. */
+static bool is_overtaken(const struct item *item, const struct rewrite_facts *facts)
+{
+	return item->copy != COPY_UNSURE && facts->version < item->copy_version;
+}
+
 void engine_inspected(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *facts, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
 
-	went_well(engine, item);
-	if (facts)
+	looked(engine, item);
+	if (facts && !is_overtaken(item, facts))
 		engine_take_copy(engine, item, facts);
-	else
+	else if (!facts)
 		store_set_copy(&engine->store, item, COPY_NONE);
 	if (item->copy == COPY_FOREIGN && !engine->rejoin)
 		item->retry_ns = now_ns + FOREIGN_NS;
@@ -397,14 +422,15 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *answer, const char *warning, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
-	bool moved = strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT;
+	bool overtaken = is_overtaken(item, answer);
+	bool moved =
+	    !overtaken && (strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT);
 
 	went_well(engine, item);
 	item->refused = false;
 	item->created = item->created || order->action == ENGINE_CREATE;
 	engine->written++;
-	/* A watch may have shown a still newer state already. */
-	if (moved || answer->version >= item->copy_version)
+	if (!overtaken)
 		engine_take_copy(engine, item, answer);
 	if (order->action == ENGINE_CREATE || order->action == ENGINE_UPDATE ||
 	    order->action == ENGINE_STATUS)
@@ -421,9 +447,9 @@ void engine_archived(struct engine *engine, const struct engine_order *order, in
 
 	went_well(engine, item);
 	engine->archived++;
-	item->archived_version = item->copy_version;
+	item->archived_version = order->version; /* it may have changed meanwhile */
 	/* It can be had again: no brake is needed, but for what a Namespace takes along. */
-	if (item->kind != KIND_NAMESPACE)
+	if (item->kind != KIND_NAMESPACE && engine->rejoin)
 		item->braked = false;
 	engine->note(engine->note_arg, ENGINE_ARCHIVED, item);
 	engine_settle(engine, item, now_ns);
@@ -439,8 +465,9 @@ void engine_deleted(struct engine *engine, const struct engine_order *order, int
 	/* These go slowly: a watch says when they are gone. */
 	if (item->kind == KIND_NAMESPACE || item->copy_finalizers)
 		item->copy_terminating = true;
-	else
-		store_set_copy(&engine->store, item, COPY_NONE);
+	else if (item->copy != COPY_NONE) /* unless it was made anew: the watch told */
+		store_set_copy(&engine->store, item,
+		    item->copy_version == order->version ? COPY_NONE : COPY_UNSURE);
 	engine_spread(engine, item, now_ns);
 	engine_settle(engine, item, now_ns);
 }

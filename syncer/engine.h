@@ -30,6 +30,7 @@ enum engine_action {
 struct engine_order {
 	struct item *item; /* alive until the order is answered */
 	enum engine_action action;
+	uint64_t version; /* of the copy that was judged: what is archived is that one (I11) */
 	struct hash body, status; /* of the source, as it is being written */
 };
 
@@ -108,8 +109,9 @@ void engine_source_replaced(struct engine *engine, int64_t now_ns);
 /* The namespace is gone from the source, its EACH kinds are no longer watched. */
 void engine_source_space_gone(struct engine *engine, struct space *space, int64_t now_ns);
 
-void engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
-    uint32_t pass, int64_t now_ns);
+/* listed: list number `pass` shows it; else a watch. True: the source has said nothing of it. */
+bool engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
+    bool listed, uint32_t pass, int64_t now_ns);
 void engine_copy_gone(struct engine *engine, enum kind kind, const char *namespace,
     const char *name, uint64_t version, int64_t now_ns);
 void engine_copies_listed(

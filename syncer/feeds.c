@@ -238,6 +238,11 @@ void feeds_advance(struct syncer *syncer)
 	writes_pump(syncer);
 }
 
+struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, struct space *space)
+{
+	return space ? spaces_feed(space, side, kind) : &syncer->feeds[side][kind];
+}
+
 void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg)
 {
 	for (unsigned kind = 0; kind < KIND_COUNT; kind++)

@@ -89,7 +89,8 @@ static bool must_be_archived(const struct engine *engine, const struct item *ite
 		      (has_source && hash_equal(&item->copy_status, &item->source_status)) ||
 		      (ours && hash_equal(&item->copy_status, &item->answer_status));
 
-	return (engine->rejoin || engine->restore) && !(body && status) &&
+	/* Whose status it is nobody knows after a restart: only an own past is asked for it. */
+	return (!body || ((engine->rejoin || engine->restore) && !status)) &&
 	       item->archived_version != item->copy_version;
 }
 
@@ -272,7 +273,8 @@ static struct decision judge_last(const struct engine *engine, const struct item
 	if (item->kind == KIND_NAMESPACE)
 		inside = map_get(&engine->store.spaces, str_of(item_name(item)));
 	for (const struct item *at = inside ? inside->items : NULL; at; at = at->space_next) {
-		if (at->copy != COPY_NONE && !judge_is_pristine(at))
+		if (at->copy != COPY_NONE && !judge_is_pristine(at) &&
+		    at->archived_version != at->copy_version)
 			return blocked("it holds an object that is neither a copy nor archived");
 	}
 	return act(item, ENGINE_DELETE);
@@ -325,8 +327,14 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 		return judge_kept(item);
 	if (item->copy_terminating && !item->copy_finalizers)
 		return waits;
-	if (!looked && (foreign || !item->braked))
-		return prove(item);
+	/* Whether its Namespace is ours is still to be seen (L66). */
+	if (kind_row(item->kind)->place == KIND_MIRRORED &&
+	    (home->copy == COPY_NONE || home->copy == COPY_UNSURE))
+		return waits;
+	if (!looked)
+		return prove(item); /* what only left the scope is no deletion to be held */
+	if (item->braked && !engine->rejoin && !engine->restore)
+		return judge_held(item);
 	if (must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
 	if (foreign)
@@ -340,10 +348,25 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 	return judge_last(engine, item);
 }
 
+/* I11: a Namespace that is about to go takes it along. */
+static struct decision judge_outside(const struct engine *engine, const struct item *item)
+{
+	const struct item *home = item->space->self;
+
+	if (kind_row(item->kind)->place != KIND_MIRRORED || !home || home->braked ||
+	    home->source != SOURCE_ABSENT || !home->proofs || home->copy != COPY_PRESENT)
+		return outside;
+	if (item->copy == COPY_UNSURE)
+		return act(item, ENGINE_INSPECT);
+	if (item->copy == COPY_PRESENT && must_be_archived(engine, item))
+		return act(item, ENGINE_ARCHIVE);
+	return outside;
+}
+
 struct decision judge_item(const struct engine *engine, const struct item *item)
 {
 	if (!in_scope(engine, item))
-		return outside;
+		return judge_outside(engine, item);
 	if (item->source == SOURCE_UNKNOWN || item->source == SOURCE_LEFT)
 		return idle;
 	if (!copies_known(engine, item))

@@ -170,6 +170,8 @@ static void merge_account(struct local *local, const json_t *object)
 	struct buf text = buf_make_secret((size_t)2 * REWRITE_MAX_BODY);
 	struct buf body = buf_make_secret((size_t)2 * REWRITE_MAX_BODY);
 
+	/* What is held is the source's newest, which came during the look. */
+	local->order.body = local->order.item->source_body;
 	writes_put_body(&local->order, &text);
 	if (amend_account(buf_str(&text), object, &body))
 		put(local, &body);
@@ -187,7 +189,11 @@ static void looked(struct local *local, json_t *object)
 
 	if (rewrite_read((enum kind)item->kind, REWRITE_OWN, object, &facts, &err) < 0)
 		fail(local, KUBE_BLIND, err.text);
-	else if (facts.version != item->copy_version || strcmp(facts.uid, item->copy_uid) != 0)
+	else if (!engine_is_open(&local->syncer->engine))
+		fail(local, KUBE_CONFLICT, "the grant ended meanwhile"); /* H9 */
+	else if (facts.version != local->order.version || facts.version != item->copy_version ||
+		 strcmp(facts.uid, item->copy_uid) != 0 ||
+		 (local->order.action == ENGINE_UPDATE && !item->held))
 		fail(local, KUBE_CONFLICT, "it has changed meanwhile");
 	else if (local->order.action == ENGINE_ARCHIVE)
 		archive(local, object, &facts);

@@ -156,7 +156,7 @@ static uint32_t visit_kind(struct engine *engine, enum kind kind, struct space *
 /* Copies; and a Namespace of an own past (C12): it would take everything in it along. */
 static bool brake_sees(const struct item *item)
 {
-	return item->copy == COPY_PRESENT ||
+	return item->copy == COPY_PRESENT || item->copy == COPY_UNSURE ||
 	       (item->copy == COPY_FOREIGN && item->kind == KIND_NAMESPACE);
 }
 
@@ -299,21 +299,23 @@ void engine_source_space_gone(struct engine *engine, struct space *space, int64_
 	}
 }
 
-void engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
-    uint32_t pass, int64_t now_ns)
+bool engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
+    bool listed, uint32_t pass, int64_t now_ns)
 {
 	struct item *item = store_add(&engine->store, kind, facts->namespace, facts->name);
 	bool moved;
 
 	if (!item)
-		return;
+		return false;
 	item->copy_pass = pass;
 	if (!facts->is_copy && !engine->rejoin)
-		return;
+		return false;
+	item->copy_behind = listed && facts->version < item->copy_version;
 	/* Our own write's answer was quicker. An older version of the same object is stale. */
 	if ((item->copy == COPY_PRESENT || item->copy == COPY_FOREIGN) &&
-	    facts->version <= item->copy_version && strcmp(item->copy_uid, facts->uid) == 0)
-		return;
+	    facts->version <= item->copy_version && strcmp(item->copy_uid, facts->uid) == 0 &&
+	    (facts->version < item->copy_version || hash_equal(&facts->body, &item->copy_body)))
+		return false;
 	moved = item->copy != COPY_PRESENT || !facts->is_copy ||
 		strcmp(item->copy_uid, facts->uid) != 0 ||
 		item->copy_terminating != facts->terminating;
@@ -321,6 +323,7 @@ void engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrit
 	if (moved)
 		engine_spread(engine, item, now_ns);
 	engine_settle(engine, item, now_ns);
+	return item->source == SOURCE_UNKNOWN;
 }
 
 static void lose_copy(struct engine *engine, struct item *item, int64_t now_ns)
@@ -337,8 +340,10 @@ void engine_copy_gone(struct engine *engine, enum kind kind, const char *namespa
 {
 	struct item *item = store_find(&engine->store, kind, namespace, name);
 
-	if (item && item->copy != COPY_NONE && version >= item->copy_version)
-		lose_copy(engine, item, now_ns);
+	if (!item || item->copy == COPY_NONE || version < item->copy_version)
+		return;
+	item->copy_version = version; /* answers that are older come too late */
+	lose_copy(engine, item, now_ns);
 }
 
 static void mark_copy_missing(
@@ -347,10 +352,16 @@ static void mark_copy_missing(
 	bool listed = item->copy == COPY_PRESENT || (engine->rejoin && item->copy == COPY_FOREIGN);
 
 	(void)count;
-	if (listed && item->copy_pass != pass && !item->busy)
+	if (listed && item->copy_pass != pass && !item->busy) {
 		lose_copy(engine, item, now_ns);
-	else
-		engine_settle(engine, item, now_ns);
+		return;
+	}
+	/* The answer that is still to come may be older than the list; and what the list has in an
+	 * older version was just written by us, or this hub's backup was restored. */
+	if (listed && (item->copy_pass != pass || item->copy_behind))
+		store_set_copy(&engine->store, item, COPY_UNSURE);
+	item->copy_behind = false;
+	engine_settle(engine, item, now_ns);
 }
 
 void engine_copies_listed(

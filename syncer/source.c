@@ -146,6 +146,7 @@ static void sweep(struct feed *feed, void *arg)
 		    base_clock_boot_ns());
 		outside_listed(&feed->syncer->outside, feed->kind, feed->space, feed->pass);
 		feed->sweep = SWEEP_DONE;
+		feed->swept = feed->pass;
 		feed->synced = true;
 	}
 	*more = *more || feed->sweep == SWEEP_DUE;

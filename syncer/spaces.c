@@ -177,6 +177,16 @@ void spaces_advance(struct syncer *syncer)
 		space_advance(syncer, space);
 }
 
+struct feed *spaces_feed(struct space *space, enum side side, enum kind kind)
+{
+	struct place *place = space->extra;
+
+	for (unsigned i = 0; place && i < FEEDS_EACH; i++)
+		if (each_kinds[i] == kind)
+			return &place->feeds[side][i];
+	return NULL;
+}
+
 void spaces_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg)
 {
 	struct space *space;

@@ -40,6 +40,7 @@ struct feed {
 	struct kube_watch *watch;
 	struct loop_timer timer; /* the next try after a missing kind or right */
 	uint32_t pass;           /* number of its present list */
+	uint32_t swept;          /* of the last one that was complete, of a proven source */
 	uint64_t version;        /* of its last list (H10) */
 	uint64_t newest;         /* of its watches' events */
 	int64_t started_ns;
@@ -123,6 +124,9 @@ void feeds_tally(struct syncer *syncer);
 typedef void feed_visit_fn(struct feed *feed, void *arg);
 void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg);
 
+/* The feed of that kind; space: of an EACH kind. */
+struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, struct space *space);
+
 /* source.c */
 void source_open(struct syncer *syncer);
 void source_object(struct feed *feed, enum kube_watch_event event, const json_t *object);
@@ -145,6 +149,8 @@ void copies_listed(struct feed *feed);
 
 /* spaces.c */
 void spaces_advance(struct syncer *syncer);
+/* NULL: the namespace has none. */
+struct feed *spaces_feed(struct space *space, enum side side, enum kind kind);
 void spaces_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg);
 /* Our own binding in a namespace was seen or is gone. */
 void spaces_binding(struct syncer *syncer, const char *namespace, bool present);

@@ -99,7 +99,7 @@ static void local_edit_and_local_deletion_are_repaired(void **state)
 	show_copy(slice, 1);
 	assert_false(engine_is_pristine(&w.engine));
 	run();
-	assert_string_equal(w.trace, "fetch red; update red; ");
+	assert_string_equal(w.trace, "archive red; fetch red; update red; "); /* I11 */
 	json_decref(slice->local);
 	slice->local = NULL;
 	engine_copy_gone(&w.engine, slice->kind, NS, "red", ++w.version, w.now_ns);

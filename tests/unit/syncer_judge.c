@@ -114,7 +114,7 @@ static void namespace_stays_while_something_foreign_is_in_it(void **state)
 	stamp(role->local);
 	facts = facts_at(REWRITE_OWN, role->kind, role->local);
 	facts.chosen = false; /* nobody may adopt it */
-	engine_copy_seen(&w.engine, role->kind, &facts, 1, w.now_ns);
+	engine_copy_seen(&w.engine, role->kind, &facts, false, 1, w.now_ns);
 	assert_true(engine_release_held(&w.engine, engine_held_hash(&w.engine), w.now_ns));
 	run_for(90 * BASE_NS_PER_S);
 	assert_non_null(w.object[0].local); /* I11 */

@@ -153,7 +153,7 @@ static inline void show_copy(struct object *object, uint32_t pass)
 		return;
 	facts = facts_at(REWRITE_OWN, object->kind, object->local);
 	if (facts.is_copy || w.engine.rejoin)
-		engine_copy_seen(&w.engine, object->kind, &facts, pass, w.now_ns);
+		engine_copy_seen(&w.engine, object->kind, &facts, false, pass, w.now_ns);
 }
 
 static inline struct object *add(enum kind kind, const char *name)
