@@ -142,7 +142,19 @@ $(WORKERS_SIM): $(filter $(BUILD)/obj/tests/sim/worker_%,$(call objects,tests/si
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ -ljansson -lmsgpackc -lcap
 
-$(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c)
+# The mirror's: all of the syncer as it is linked, its main under another name, and a model of what
+# it talks to.
+MIRROR := $(BUILD)/sim/mirror
+$(BUILD)/obj/sim/syncer_main.o: $(BUILD)/obj/syncer/main.o
+	@mkdir -p $(@D)
+	@objcopy --redefine-sym main=syncer_main $< $@
+$(MIRROR): $(call objects,tests/sim/mirror) $(BUILD)/obj/sim/syncer_main.o \
+    $(filter-out %/main.o,$(call objects,syncer)) $(BUILD)/obj/kube/watch.o $(call archives,kube ipc policy base)
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz
+
+$(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c tests/sim/*/*.c)
 	@tools/compile_commands.sh '$(CC) $(CFLAGS)' $(filter %.c,$^) > $@
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

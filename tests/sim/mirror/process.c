@@ -1,0 +1,386 @@
+/*
+ * One life of the syncer, from main to exit, in virtual time: its clocks, timers, links and
+ * messages; and the elector beside it, by its message contract: grants, pauses, a drain, a rejoin
+ * (H9, C5, C12, H3). It must not know what the syncer does with them.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "syncer/judge.h"
+#include "syncer/syncer.h"
+#include "tests/sim/mirror/mirror.h"
+
+int syncer_main(int argc, char **argv); /* main of syncer/main.o (Makefile) */
+
+static struct us_config config;
+static struct link to_elector = { .self = { ROLE_SYNCER, 0 }, .peer = { ROLE_ELECTOR, 0 } };
+
+/* --- base ----------------------------------------------------------------------------------- */
+
+int64_t base_clock_boot_ns(void)
+{
+	return the->now;
+}
+
+int64_t base_clock_wall_us(void)
+{
+	return 1767225600000000 + the->now / 1000;
+}
+
+uint64_t base_random_u64(void)
+{
+	return chaos_random(UINT64_MAX) | 1;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	char text[600];
+	va_list list;
+
+	if (!the->trace)
+		return;
+	va_start(list, format);
+	(void)vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	chaos_say("  %s%s", level == LOG_DEBUG ? ". " : level == LOG_INFO ? "" : "! ", text);
+}
+
+/* --- ipc/loop.h ----------------------------------------------------------------------------- */
+
+void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
+{
+	(void)loop;
+	if (!timer->slot)
+		return;
+	the->timers[timer->slot - 1] = the->timers[--the->timer_count];
+	the->timers[timer->slot - 1]->slot = timer->slot;
+	timer->slot = 0;
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t at_ns)
+{
+	loop_timer_cancel(loop, timer);
+	CHECK(the->timer_count < sizeof(the->timers) / sizeof(the->timers[0]));
+	timer->at_ns = at_ns;
+	the->timers[the->timer_count++] = timer;
+	timer->slot = the->timer_count;
+}
+
+static struct loop_timer *earliest(void)
+{
+	struct loop_timer *first = NULL;
+
+	for (unsigned i = 0; i < the->timer_count; i++)
+		if (!first || the->timers[i]->at_ns < first->at_ns)
+			first = the->timers[i];
+	return first;
+}
+
+int64_t process_next_timer(void)
+{
+	struct loop_timer *timer = earliest();
+
+	return timer ? timer->at_ns : NEVER;
+}
+
+bool process_fire_timer(int64_t until)
+{
+	struct loop_timer *timer = earliest();
+
+	if (!timer || timer->at_ns > until)
+		return false;
+	loop_timer_cancel(NULL, timer);
+	if (timer->at_ns > the->now)
+		the->now = timer->at_ns;
+	timer->fire(timer->arg, the->now);
+	return true;
+}
+
+/* --- ipc/role.h ----------------------------------------------------------------------------- */
+
+struct role_process *role_begin(enum role id, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	CHECK(id == ROLE_SYNCER);
+	config.mirror_set = CONFIG_MIRROR_KUBESLICE;
+	config.mirror_window = 1 + (uint32_t)(the->seed % 16);
+	config.namespace = 1;
+	(void)snprintf(config.pool + 1, 64, "%s", HUB_NS);
+	return (struct role_process *)the;
+}
+
+void role_attach(struct role_process *process, const struct role_ops *ops, void *ctx)
+{
+	(void)process;
+	the->ops = *ops;
+	the->context = ctx;
+}
+
+void role_lock(struct role_process *process, const uint16_t *ports, unsigned port_count)
+{
+	(void)process;
+	(void)ports;
+	(void)port_count;
+}
+
+struct loop *role_loop(struct role_process *process)
+{
+	return (struct loop *)process;
+}
+
+const struct us_config *role_config(const struct role_process *process)
+{
+	(void)process;
+	return &config;
+}
+
+void role_leave(struct role_process *process, int code)
+{
+	(void)process;
+	the->alive = false;
+	the->leaving = true;
+	the->exit_code = code;
+}
+
+int role_run(struct role_process *process)
+{
+	(void)process;
+	while (the->alive && !the->broken && the->phase != PHASE_DONE)
+		if (!chaos_step(NEVER))
+			break;
+	return the->exit_code;
+}
+
+void role_metric(struct role_process *process, enum metric_id id, const char *label,
+    const char *label2, int64_t value_micro)
+{
+	(void)process;
+	(void)id;
+	(void)label;
+	(void)label2;
+	(void)value_micro;
+}
+
+enum verdict link_refuse(void *context, const struct link *link, const void *message, int fd)
+{
+	(void)context;
+	(void)link;
+	(void)message;
+	(void)fd;
+	return VERDICT_PEER_BROKEN;
+}
+
+/* --- The elector ---------------------------------------------------------------------------- */
+
+static void on_seen(const struct msg_mirror_seen *seen)
+{
+	if (seen->term != the->term || !str_equal(seen->source_uid, str_of(the->pinned)))
+		return;
+	if (the->complete != seen->complete)
+		chaos_say("mirror is %scomplete", seen->complete ? "" : "in");
+	the->complete = seen->complete;
+	the->held = seen->held_deletes;
+	the->regressed = seen->regressed;
+	/* C12: a whole pass ends the rejoin. */
+	if (seen->complete && the->rejoin) {
+		the->rejoin = false;
+		if (the->role == AS_REJOINING)
+			the->role = AS_STANDBY;
+	}
+}
+
+bool role_send(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
+    const void *body)
+{
+	(void)process;
+	(void)shard;
+	if (peer != ROLE_ELECTOR)
+		return true;
+	if (id == MSG_MIRROR_SEEN)
+		on_seen(body);
+	else if (id == MSG_SYNC_DONE)
+		the->operation_open = false;
+	else if (id == MSG_DRAINED)
+		the->lost = ((const struct msg_drained *)body)->lost;
+	return true;
+}
+
+static void tell(struct message *message)
+{
+	if (the->alive &&
+	    the->ops.on_message(the->context, &to_elector, message, -1) != VERDICT_FINE)
+		broken("the syncer believes its elector", "message %d", (int)message->id);
+}
+
+/* What the elector wants now: the first word of a life, and after each change. */
+void process_tell(void)
+{
+	struct message message = { 0 };
+
+	if (!the->alive)
+		return;
+	if (!the->credentials) {
+		struct msg_credential none = { 0 };
+
+		the->credentials = true;
+		the->ops.on_credential(the->context, &none);
+		the->ops.on_link(the->context, &to_elector);
+	}
+	if (the->draining)
+		return;
+	the->told_granted = the->granted;
+	if (the->granted) {
+		chaos_say("grant: %s term %llu%s", the->pinned, (unsigned long long)the->term,
+		    the->rejoin ? ", rejoin" : "");
+		message.id = MSG_MIRROR_GRANT;
+		message.mirror_grant.source_uid = str_of(the->pinned);
+		message.mirror_grant.term = the->term;
+		message.mirror_grant.led_term = the->led_term;
+		message.mirror_grant.rejoin = the->rejoin;
+	} else {
+		chaos_say("pause");
+		message.id = MSG_MIRROR_PAUSE;
+		message.mirror_pause.why = str_of("the peer's claim is gone");
+	}
+	tell(&message);
+}
+
+void process_promote(void)
+{
+	struct message message = { .id = MSG_DRAIN_ASKED };
+
+	the->draining = true;
+	the->drain_deadline = the->now + S(2);
+	chaos_say("drain");
+	message.drain_asked.deadline_ns = (uint64_t)the->drain_deadline;
+	tell(&message);
+}
+
+/* The operator answers what waits for a person. */
+void process_operate(void)
+{
+	struct message message = { .id = MSG_SYNC_ASKED };
+	struct syncer *syncer = the->context;
+
+	if (!the->alive || the->draining)
+		return;
+	message.sync_asked.operation = ++the->operation;
+	if (syncer->engine.regressed) {
+		chaos_say("operator: accept-restore");
+		the->frozen = false;
+		the->accepted = true;
+		message.sync_asked.verb = SYNC_ACCEPT_RESTORE;
+		tell(&message);
+	} else if (the->held) {
+		message.sync_asked.verb = SYNC_CONFIRM_DELETES;
+		message.sync_asked.list_hash = engine_held_hash(&syncer->engine);
+		chaos_say("operator: confirm-deletes of %u", syncer->engine.store.count[ITEM_HELD]);
+		tell(&message);
+	}
+}
+
+static void explain_inside(const char *space, char *out, size_t size)
+{
+	struct syncer *syncer = the->context;
+	const struct space *inside = map_get(&syncer->engine.store.spaces, str_of(space));
+
+	for (const struct item *at = inside ? inside->items : NULL; at; at = at->space_next)
+		if (at->copy != COPY_NONE && !judge_is_pristine(at)) {
+			(void)snprintf(out, size,
+			    "; %s: source %u copy %u state %u archived %llu of %llu shell %u/%u",
+			    at->key, at->source, at->copy, at->state,
+			    (unsigned long long)at->archived_version,
+			    (unsigned long long)at->copy_version, at->shell, at->copy_shell);
+			return;
+		}
+}
+
+/* What the engine thinks of an object: for a schedule that does not end in equality. */
+const char *process_explain(enum kind kind, const char *space, const char *name)
+{
+	static char text[500];
+	struct syncer *syncer = the->context;
+	const struct item *item =
+	    the->alive ? store_find(&syncer->engine.store, kind, space, name) : NULL;
+
+	if (!the->alive)
+		return "no syncer lives";
+	if (!item)
+		return "the engine knows nothing of it";
+	(void)snprintf(text, sizeof(text),
+	    "engine: source %u copy %u state %u queue %u attempts %u proofs %u braked %d "
+	    "terminating %d/%d open %d busy %u/%u: %s",
+	    item->source, item->copy, item->state, item->queue, item->attempts, item->proofs,
+	    item->braked, item->terminating, item->copy_terminating,
+	    engine_is_open(&syncer->engine), syncer->engine.busy, syncer->engine.window,
+	    item->why ? item->why : "");
+	if (kind == KIND_NAMESPACE)
+		explain_inside(name, text + strlen(text), sizeof(text) - strlen(text));
+	return text;
+}
+
+const char *process_not_complete(void)
+{
+	static char text[700];
+	struct syncer *syncer = the->context;
+	struct item *item;
+
+	for (size_t at = 0; the->alive && (item = map_next(&syncer->engine.store.items, &at));)
+		if (item->state == ITEM_PENDING || item->state == ITEM_BLOCKED) {
+			(void)snprintf(text, sizeof(text),
+			    "all is equal, but the mirror is not complete: %s: %s", item->key,
+			    process_explain(
+				(enum kind)item->kind, item_namespace(item), item_name(item)));
+			return text;
+		}
+	(void)snprintf(text, sizeof(text),
+	    "all is equal, but the mirror is not complete: %u lists to come, %u kinds failed",
+	    the->alive ? syncer->unsynced : 0, the->alive ? syncer->failed_kinds : 0);
+	return text;
+}
+
+void process_elector_again(void)
+{
+	if (!the->alive || !the->credentials)
+		return;
+	chaos_say("the elector is gone and comes again");
+	the->told_granted = false;
+	the->ops.on_link_end(the->context, to_elector.peer);
+	event_post(EVENT_TELL, the->now + MS(500), 0);
+}
+
+void process_kill(void)
+{
+	chaos_say("KILL");
+	the->exit_code = 137;
+	the->alive = false;
+}
+
+void process_live(void)
+{
+	char name[] = "syncer", *argv[] = { name, NULL };
+
+	the->life++;
+	the->alive = true;
+	the->leaving = the->credentials = the->told_granted = the->draining = false;
+	the->frozen = false;
+	invariants_life();
+	/* Whoever led once and is not complete rejoins (C12). */
+	if (the->ever_led && !the->complete) {
+		the->rejoin = true;
+		the->role = AS_REJOINING;
+	}
+	chaos_say("syncer starts, life %u", the->life);
+	event_post(EVENT_TELL, the->now + MS(30), 0);
+	(void)syncer_main(1, argv);
+	the->alive = false;
+	the->timer_count = 0;
+	wire_process_ended();
+	chaos_say("syncer ended with %d", the->exit_code);
+}
