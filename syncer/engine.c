@@ -372,10 +372,11 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	(void)str_copy(item->copy_uid, sizeof(item->copy_uid), str_of(facts->uid));
 }
 
-/* The watch has told more by now: a newer state, or that it is gone. */
-static bool is_overtaken(const struct item *item, const struct rewrite_facts *facts)
+/* The watch has told more meanwhile: a newer state, or that it is gone. */
+static bool is_overtaken(const struct engine_order *order, const struct rewrite_facts *facts)
 {
-	return item->copy != COPY_UNSURE && facts->version < item->copy_version;
+	return order->item->copy != COPY_UNSURE && order->item->copy_version != order->version &&
+	       facts->version < order->item->copy_version;
 }
 
 void engine_inspected(struct engine *engine, const struct engine_order *order,
@@ -384,7 +385,7 @@ void engine_inspected(struct engine *engine, const struct engine_order *order,
 	struct item *item = finish(engine, order);
 
 	looked(engine, item);
-	if (facts && !is_overtaken(item, facts))
+	if (facts && !is_overtaken(order, facts))
 		engine_take_copy(engine, item, facts);
 	else if (!facts)
 		store_set_copy(&engine->store, item, COPY_NONE);
@@ -422,13 +423,15 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *answer, const char *warning, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
-	bool overtaken = is_overtaken(item, answer);
+	bool overtaken = is_overtaken(order, answer);
 	bool moved =
 	    !overtaken && (strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT);
 
 	went_well(engine, item);
 	item->refused = false;
 	item->created = item->created || order->action == ENGINE_CREATE;
+	/* Anew, whatever became of the deletion's answer. */
+	item->recreate = item->recreate && order->action != ENGINE_CREATE;
 	engine->written++;
 	if (!overtaken)
 		engine_take_copy(engine, item, answer);
@@ -526,7 +529,8 @@ static int64_t wait_after(struct engine *engine, struct item *item, enum engine_
 			store_set_copy(&engine->store, item, COPY_UNSURE);
 		return item->attempts > 1 ? backoff(engine, item, RIGHTS_FIRST_NS) : 0;
 	case KUBE_INVALID:
-		if (action == ENGINE_UPDATE && is_immutable(item, failure->field)) {
+		if (action == ENGINE_UPDATE && !item->recreate &&
+		    is_immutable(item, failure->field)) {
 			item->recreate = true;
 			return 0;
 		} /* fall through */

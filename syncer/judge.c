@@ -182,7 +182,19 @@ static struct decision judge_foreign(const struct engine *engine, const struct i
 		return act(item, ENGINE_STRIP);
 	if (must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
+	/* Only a copy may be deleted, to be made anew (H7). */
+	if (item->recreate)
+		return act(item, ENGINE_STRIP);
 	return owner_is_awaited(engine, item) ? waits : write(item, ENGINE_UPDATE);
+}
+
+/* The server made something else of it, and the copy does not say so yet (H11, G20). */
+static bool must_be_noted(const struct item *item)
+{
+	return !item->noted && !item->shell &&
+	       (!hash_equal(&item->copy_body, &item->source_body) ||
+		   (kind_row(item->kind)->status && !item->terminating &&
+		       !hash_equal(&item->copy_status, &item->source_status)));
 }
 
 /* Its copy is being deleted and still has finalizers: as the source's own object, or it is in the
@@ -195,21 +207,12 @@ static struct decision judge_going(const struct item *item)
 		return act(item, ENGINE_STRIP);
 	if (item->copy_finalizers != item->source_finalizers || judge_body_differs(item))
 		return write(item, ENGINE_UPDATE);
-	return idle;
+	return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
 }
 
 static bool must_go_along(const struct item *item)
 {
 	return item->terminating && item->source_finalizers && item->kind != KIND_NAMESPACE;
-}
-
-/* The server made something else of it, and the copy does not say so yet (H11, G20). */
-static bool must_be_noted(const struct item *item)
-{
-	return !item->noted && !item->shell &&
-	       (!hash_equal(&item->copy_body, &item->source_body) ||
-		   (kind_row(item->kind)->status && !item->terminating &&
-		       !hash_equal(&item->copy_status, &item->source_status)));
 }
 
 static struct decision judge_copy(const struct engine *engine, const struct item *item)
@@ -261,6 +264,19 @@ static struct decision judge_present(const struct engine *engine, const struct i
 	return item->copy == COPY_NONE ? write(item, ENGINE_CREATE) : judge_copy(engine, item);
 }
 
+/* All copies that a Namespace may hold were listed: nothing in it goes unseen. */
+static bool inside_is_known(const struct engine *engine, const struct space *inside)
+{
+	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+		const struct kind_row *row = kind_row((enum kind)kind);
+
+		if (row->place == KIND_MIRRORED &&
+		    !((row->each ? inside->copies_synced : engine->copies_synced) & (1u << kind)))
+			return false;
+	}
+	return true;
+}
+
 /* C12: what an own past left goes in the reverse order of the kinds. A Namespace takes everything
  * in it along, so nothing may be in it that is kept nowhere else (I11). */
 static struct decision judge_last(const struct engine *engine, const struct item *item)
@@ -270,8 +286,11 @@ static struct decision judge_last(const struct engine *engine, const struct item
 	for (unsigned kind = item->kind + 1u; engine->rejoin && kind < KIND_COUNT; kind++)
 		if (engine->doomed[kind])
 			return waits;
-	if (item->kind == KIND_NAMESPACE)
+	if (item->kind == KIND_NAMESPACE) {
 		inside = map_get(&engine->store.spaces, str_of(item_name(item)));
+		if (!inside_is_known(engine, inside))
+			return waits;
+	}
 	for (const struct item *at = inside ? inside->items : NULL; at; at = at->space_next) {
 		if (at->copy != COPY_NONE && !judge_is_pristine(at) &&
 		    at->archived_version != at->copy_version)
@@ -360,6 +379,10 @@ static struct decision judge_outside(const struct engine *engine, const struct i
 		return act(item, ENGINE_INSPECT);
 	if (item->copy == COPY_PRESENT && must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
+	/* Nobody here would ever do what these finalizers wait for. */
+	if (item->copy == COPY_PRESENT && item->source == SOURCE_ABSENT && item->copy_terminating &&
+	    item->copy_finalizers)
+		return act(item, ENGINE_STRIP);
 	return outside;
 }
 

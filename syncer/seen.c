@@ -299,6 +299,13 @@ void engine_source_space_gone(struct engine *engine, struct space *space, int64_
 	}
 }
 
+static bool is_as_known(const struct item *item, const struct rewrite_facts *facts)
+{
+	return hash_equal(&facts->body, &item->copy_body) &&
+	       facts->terminating == item->copy_terminating &&
+	       facts->finalizers == item->copy_finalizers;
+}
+
 bool engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
     bool listed, uint32_t pass, int64_t now_ns)
 {
@@ -314,7 +321,7 @@ bool engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrit
 	/* Our own write's answer was quicker. An older version of the same object is stale. */
 	if ((item->copy == COPY_PRESENT || item->copy == COPY_FOREIGN) &&
 	    facts->version <= item->copy_version && strcmp(item->copy_uid, facts->uid) == 0 &&
-	    (facts->version < item->copy_version || hash_equal(&facts->body, &item->copy_body)))
+	    (facts->version < item->copy_version || is_as_known(item, facts)))
 		return false;
 	moved = item->copy != COPY_PRESENT || !facts->is_copy ||
 		strcmp(item->copy_uid, facts->uid) != 0 ||
@@ -372,9 +379,11 @@ void engine_copies_listed(
 	else
 		engine->copies_synced |= 1u << kind;
 	(void)visit_kind(engine, kind, space, mark_copy_missing, pass, now_ns);
-	/* Those who wait for an owner of this kind. */
+	/* Those who wait for an owner of this kind; a Namespace that waits for what is in it. */
 	if (!space)
 		engine_rejudge(engine, now_ns);
+	else if (space->self)
+		engine_settle(engine, space->self, now_ns);
 }
 
 void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns)
