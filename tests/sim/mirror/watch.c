@@ -9,7 +9,7 @@
 #include "kube/json.h"
 #include "tests/sim/mirror/mirror.h"
 
-#define BOOKMARK_NS S(60)
+#define BOOKMARK_NS S(50)
 
 void watch_changed(struct server *server, enum kind kind, json_t *before, json_t *after)
 {

@@ -359,7 +359,7 @@ void wire_pump(uint64_t id)
 	watch_pump(request);
 	request = find(id);
 	if (request && !request->pumping)
-		event_post(EVENT_PUMP, the->now + S(20), id);
+		event_post(EVENT_PUMP, the->now + S(30), id);
 }
 
 void wire_wake(struct server *server)
