@@ -452,7 +452,7 @@ void engine_archived(struct engine *engine, const struct engine_order *order, in
 	engine->archived++;
 	item->archived_version = order->version; /* it may have changed meanwhile */
 	/* It can be had again: no brake is needed, but for what a Namespace takes along. */
-	if (item->kind != KIND_NAMESPACE && engine->rejoin)
+	if (item->kind != KIND_NAMESPACE && (engine->rejoin || engine->restore))
 		item->braked = false;
 	engine->note(engine->note_arg, ENGINE_ARCHIVED, item);
 	engine_settle(engine, item, now_ns);
