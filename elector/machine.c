@@ -42,7 +42,7 @@ static void act_cannot_happen(struct machine *m, struct machine_step *s)
 static const struct machine_row table[] = {
 /* What holds in every state. The page is closed in all but ACTIVE. */
 { IN(FATAL), ALL_FACTS, NULL, R(NONE), NOTHING, STAY, "leaving: ignored" },
-{ IN(INIT), ON(START), NULL, R(NONE), DO(act_stop_syncer, act_stop_run, act_load), STAY, "5 C15 I6" },
+{ IN(INIT), ON(START), NULL, R(NONE), DO(act_stop_run, act_load), STAY, "5 C15; init_stop_due stops the syncer" },
 { WORKING, ON(START), NULL, R(NONE), DO(act_cannot_happen), STAY, "cannot happen" },
 { IN(ACTIVE) | IN(DRAIN), ON(EXPIRED), NULL, R(VALIDITY_OVER), DO(act_close, act_look), STATE_RECOVER, "5 I1" },
 { IN(CONFIRM) | IN(OPENING), ON(EXPIRED), NULL, R(VALIDITY_LOST), DO(act_close), STATE_YIELD, "5 I1" },
@@ -218,10 +218,8 @@ void machine_init(struct machine *m, const struct machine_options *options)
 	      options->workers <= CREDENTIAL_MAX_WORKERS);
 	m->options = *options;
 	m->workload_empty = !options->workload;
-	m->workers_done = true;
 	m->load_at_ns = INT64_MAX; /* MACHINE_START says that there is a credential */
 	m->last_class = PEER_BLIND;
-	m->answer = PEER_BLIND;
 }
 
 /* --- The step --------------------------------------------------------------------------------- */

@@ -177,7 +177,8 @@ unsigned machine_checks(const struct machine *m, const struct machine_command *c
 		break;
 	case COMMAND_ACKNOWLEDGE: check_block(&list, m); break;
 	case COMMAND_ACCEPT_PEER:
-		add_state(&list, m, "any but active", STATES_ALL & ~STATES_CLAIM);
+		add_state(&list, m, "any but init and active",
+		    STATES_ALL & ~(STATES_CLAIM | BIT(STATE_INIT) | BIT(STATE_FATAL)));
 		add_text(&list, "peer is another cluster than before", yes(m->peer.replaced), "yes",
 		    m->peer.replaced);
 		break;

@@ -75,7 +75,6 @@ static void sent_applied(struct machine *m, struct machine_step *step, struct ma
 		m->open_by_ns =
 		    step->now_ns + 2 * NS_PER_S; /* H4: no longer than that for the probe */
 	m->leading_applied = true;
-	m->led_term = m->term;
 	m->led_renewed_ns = sent->sent_ns;
 }
 

@@ -494,8 +494,11 @@ static bool for_a_person(const struct world *w)
 {
 	bool other = false;
 
-	for (unsigned i = 0; i < HUBS; i++)
-		other = other || strcmp(w->nodes[i].machine.peer.uid, w->apis[1 - i].uid) != 0;
+	for (unsigned i = 0; i < HUBS; i++) {
+		const char *uid = w->nodes[i].machine.peer.uid;
+
+		other = other || (uid[0] && strcmp(uid, w->apis[1 - i].uid) != 0);
+	}
 	for (unsigned i = 0; i < HUBS; i++)
 		other = other || machine_is_paused(&w->nodes[i].machine) ||
 			machine_timing_unsafe(&w->nodes[i].machine);

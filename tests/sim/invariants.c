@@ -232,6 +232,82 @@ void invariants_on_write(struct world *w, struct node *n)
 		w->newest_led = n->page.term;
 }
 
+/* I1: what is valid is a claim's. */
+static void validity_belongs_to_a_claim(struct world *w, const struct node *n)
+{
+	const struct machine *m = &n->machine;
+	bool claim = m->state >= STATE_ACQ && m->state <= STATE_DRAIN;
+
+	if (!claim && m->valid_until_ns)
+		invariants_broken(w, "I1 validity_belongs_to_a_claim", "%s is %s", name(w, n),
+		    machine_state_name(m->state));
+}
+
+/* M2: nothing about the peer changed, and nobody allowed anything. */
+static void who_gave_up_waits_two_seconds(struct world *w, struct node *n,
+    const struct machine_event *event, const struct machine_out *out)
+{
+	const struct machine *m = &n->machine;
+	bool tries = n->last_state == STATE_STANDBY &&
+		     (m->state == STATE_SUSPECT || m->state == STATE_STOPPING);
+
+	if (event->input == MACHINE_COMMAND || m->peer.tuple != n->last_tuple)
+		n->gave_up_ns = 0;
+	n->last_tuple = m->peer.tuple;
+	if (tries && n->gave_up_ns && m->now_ns - n->gave_up_ns < S(2))
+		invariants_broken(w, "M2 who_gave_up_waits_two_seconds",
+		    "%s tries again after %lld ms", name(w, n),
+		    (long long)((m->now_ns - n->gave_up_ns) / MS(1)));
+	for (unsigned i = 0; i < out->said_count; i++) {
+		enum machine_reason reason = out->said[i].reason;
+
+		if ((reason >= REASON_SELF_UNHEALTHY && reason <= REASON_BLOCKED) ||
+		    reason == REASON_BACKED_OUT || reason == REASON_CONFIRM_UNREAD)
+			n->gave_up_ns = m->now_ns;
+		if (reason == REASON_PAUSE_ENDED)
+			n->gave_up_ns = 0;
+	}
+}
+
+/* B15: a command is taken exactly when each of its checks passes, and one that is refused changes
+ * nothing. */
+bool invariants_expect(
+    const struct world *w, const struct node *n, const struct machine_event *event)
+{
+	struct machine_check checks[MACHINE_MAX_CHECKS];
+	struct machine then;
+	unsigned count;
+
+	if (event->input != MACHINE_COMMAND)
+		return false;
+	then = n->machine;
+	then.now_ns = world_boot_ns(w, n);
+	if (then.valid_until_ns && then.now_ns >= then.valid_until_ns && then.state != STATE_ACQ)
+		return false; /* the page is over before the command */
+	count = machine_checks(&then, &event->command, checks);
+	for (unsigned i = 0; i < count; i++)
+		if (!checks[i].ok)
+			return false;
+	return true;
+}
+
+void invariants_on_command(struct world *w, const struct node *n, const struct machine_event *event,
+    const struct machine_out *out, bool expected)
+{
+	bool taken = n->machine.taken && n->machine.taken == event->command.operation;
+	bool says = false;
+
+	if (event->input != MACHINE_COMMAND)
+		return;
+	for (unsigned i = 0; i < out->said_count; i++)
+		says = says || (out->said[i].reason != REASON_VALIDITY_OVER &&
+				   out->said[i].reason != REASON_VALIDITY_LOST);
+	if (taken != expected || (!taken && (says || n->machine.taken)))
+		invariants_broken(w, "B15 a_command_is_taken_when_its_checks_pass",
+		    "%s: command %d, checks %d, taken %d", name(w, n), event->command.verb,
+		    expected, taken);
+}
+
 /* --- Where they are asked --------------------------------------------------------------------- */
 
 void invariants_on_page(struct world *w, struct node *n)
@@ -247,7 +323,8 @@ void invariants_on_page(struct world *w, struct node *n)
 	no_two_pages_open(w, n);
 }
 
-void invariants_after_step(struct world *w, struct node *n, const struct machine_event *event)
+void invariants_after_step(struct world *w, struct node *n, const struct machine_event *event,
+    const struct machine_out *out)
 {
 	if (n->page.open != (n->machine.state == STATE_ACTIVE))
 		invariants_broken(w, "the_page_is_open_in_active_alone", "%s is %s", name(w, n),
@@ -259,6 +336,8 @@ void invariants_after_step(struct world *w, struct node *n, const struct machine
 		w->assumed.L = false;
 	higher_claim_closes_the_page(w, n, event);
 	no_claim_stands_in_standby(w, n);
+	validity_belongs_to_a_claim(w, n);
+	who_gave_up_waits_two_seconds(w, n, event, out);
 	taken_term_is_above_all_seen(w, n);
 	if (n->machine.state == STATE_STOPPING && n->last_state != STATE_STOPPING)
 		n->guarded_ns = n->machine.now_ns;

@@ -91,6 +91,12 @@ function remark(line) {
 	return line ~ /NOTHING, STAY/ && line !~ /R\(NONE\)/
 }
 
+# Two rows that act and stay are taken one after the other in the same step, in either order; of two
+# commands each asks for its own word.
+function either(line, other) {
+	return (line ~ /DO\(.*STAY/ && other ~ /DO\(.*STAY/) || (line ~ /ON\(COMMAND\)/ && other ~ /ON\(COMMAND\)/)
+}
+
 # States and facts of a row.
 function head(line,    fields) {
 	split(line, fields, ", ")
@@ -104,7 +110,7 @@ function head(line,    fields) {
 	result = row($0)
 	if (result != "")
 		lines[FNR] = result
-	if (FNR > 1 && lines[FNR - 1] ~ /^\{ / && head($0) == head(lines[FNR - 1]) && !remark($0) && !remark(lines[FNR - 1])) {
+	if (FNR > 1 && lines[FNR - 1] ~ /^\{ / && head($0) == head(lines[FNR - 1]) && !remark($0) && !remark(lines[FNR - 1]) && !either($0, lines[FNR - 1])) {
 		result = offer("swapped with the row before", "x")
 		if (result != "") {
 			swap = lines[FNR - 1]

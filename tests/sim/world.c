@@ -226,6 +226,7 @@ void world_feed(struct world *w, struct node *n, struct machine_event *event)
 	enum machine_state was = n->machine.state;
 	uint32_t life = n->life;
 	struct machine_out out;
+	bool expected = invariants_expect(w, n, event);
 
 	event->wall_us = world_wall_us(w, n);
 	event->random = w->setup.calm ? 700000007ULL * (1 + world_index(w, n)) : world_random(w, 0);
@@ -243,7 +244,8 @@ void world_feed(struct world *w, struct node *n, struct machine_event *event)
 		carry_out(w, n, &out.todo[i]);
 	if (n->life != life || !n->alive)
 		return;
-	invariants_after_step(w, n, event);
+	invariants_after_step(w, n, event, &out);
+	invariants_on_command(w, n, event, &out, expected);
 	set_wake(w, n, out.wake_at_ns);
 }
 
@@ -281,6 +283,7 @@ static void elector_start(struct world *w, struct node *n)
 	memset(&n->applied, 0, sizeof(n->applied));
 	n->superseded = n->opened_term = 0;
 	n->last_state = STATE_INIT;
+	n->gave_up_ns = 0;
 	dead.instance = n->page_instance;
 	n->page = (struct page){ .written_at_ns = world_boot_ns(w, n) };
 	n->page_instance = n->options.instance;

@@ -150,6 +150,8 @@ struct node {
 	/* What the invariants remember. */
 	uint64_t superseded, opened_term;
 	enum machine_state last_state;     /* after the last step, with its validity */
+	int64_t gave_up_ns;                /* a promotion; 0: none, or its end counts no more */
+	uint64_t last_tuple;               /* of the peer */
 	int64_t last_valid_ns, guarded_ns; /* guarded: the guards of a promotion passed */
 	struct {
 		uint64_t term;
@@ -431,7 +433,13 @@ const char *faults_node_name(unsigned node);
 
 /* --- invariants.c ---------------------------------------------------------------------------- */
 
-void invariants_after_step(struct world *w, struct node *n, const struct machine_event *event);
+void invariants_after_step(struct world *w, struct node *n, const struct machine_event *event,
+    const struct machine_out *out);
+/* Before the step of a command: do all its checks pass? */
+bool invariants_expect(
+    const struct world *w, const struct node *n, const struct machine_event *event);
+void invariants_on_command(struct world *w, const struct node *n, const struct machine_event *event,
+    const struct machine_out *out, bool expected);
 void invariants_on_page(struct world *w, struct node *n);
 /* An open page, and an API server that takes what controllers write. */
 void invariants_on_write(struct world *w, struct node *n);
