@@ -497,7 +497,9 @@ static bool for_a_person(const struct world *w)
 	for (unsigned i = 0; i < HUBS; i++) {
 		const char *uid = w->nodes[i].machine.peer.uid;
 
-		other = other || (uid[0] && strcmp(uid, w->apis[1 - i].uid) != 0);
+		/* Who left with 78 does not come back by itself (H14). */
+		other =
+		    other || !w->nodes[i].up || (uid[0] && strcmp(uid, w->apis[1 - i].uid) != 0);
 	}
 	for (unsigned i = 0; i < HUBS; i++)
 		other = other || machine_is_paused(&w->nodes[i].machine) ||

@@ -23,7 +23,8 @@ prepare() { # FILE
 	local rest=$work/$1
 	mkdir -p "$rest"
 	# shellcheck disable=SC2046
-	ld -r -o "$rest/sim.o" "$BUILD"/obj/tests/sim/*.o $(objects_without "$1") "$BUILD"/obj/base/*.o
+	ld -r -o "$rest/sim.o" $(find "$BUILD"/obj/tests/sim -name '*.o' ! -name 'worker*' ! -name 'mirror*') \
+		$(objects_without "$1") "$BUILD"/obj/base/*.o
 	# shellcheck disable=SC2046
 	ld -r -o "$rest/unit.o" $(objects_without "$1") $(find "$BUILD"/obj/elector -name '*.o' \
 		! -name 'machine*' ! -name terms.o ! -name trace.o ! -name main.o) "$BUILD"/obj/build_id.o

@@ -376,15 +376,17 @@ static void syncer_do(struct world *w, struct node *n, const struct machine_todo
 	}
 }
 
+/* Nothing runs: that is said at once, else a start could come between. */
 static void stop_run(struct world *w, struct node *n)
 {
 	struct machine_event seen = { .input = MACHINE_WORKLOAD_SEEN };
+	bool ran = n->running;
 
-	n->running = false;
 	if (n->workload_hangs)
 		return;
+	n->running = false;
 	seen.workload.empty = true;
-	world_tell(w, n, &seen, w->setup.calm ? MS(200) : MS(world_random(w, 500)));
+	world_tell(w, n, &seen, !ran ? MS(1) : w->setup.calm ? MS(200) : MS(world_random(w, 500)));
 }
 
 void roles_do(struct world *w, struct node *n, const struct machine_todo *todo)

@@ -391,7 +391,12 @@ static void dispatch(struct world *w, struct event *event)
 			world_elector_end(w, n, n->restart_delay);
 		break;
 	case EVENT_ELECTOR_EXIT:
-		if (mine)
+		if (!mine)
+			break;
+		if (n->machine.exit_code == 78) /* understudyd ends, too: a person must look */
+			fault_rows[VERB_STOP].act(
+			    w, &(struct fault){ .verb = VERB_STOP, .a = event->node });
+		else
 			world_elector_end(w, n, n->restart_delay);
 		break;
 	case EVENT_FAULT: faults_apply(w, &w->faults[event->fault]); break;

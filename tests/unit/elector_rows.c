@@ -347,6 +347,40 @@ static void test_what_is_due_at_once_is_asked_for_at_once(void **state)
 	assert_int_equal(out.wake_at_ns, w.m.now_ns);
 }
 
+/* H18: the stop is asked for again while the workload is there. */
+static void test_H18_a_workload_that_stays_is_told_again(void **state)
+{
+	struct world w;
+	unsigned stops = 0;
+
+	(void)state;
+	leading(&w);
+	w.workload_stays = true;
+	w.api_down = true;
+	run(&w, S(30));
+	for (const char *c = w.order; *c; c++)
+		stops += *c == 'r';
+	assert_true(stops >= 3);
+}
+
+/* C6: workers that say nothing are waited for as long as their question may take, not for ever. */
+static void test_C6_workers_that_do_not_answer_are_waited_for_a_while(void **state)
+{
+	struct machine_event start_event = { .input = MACHINE_START };
+	struct world w;
+
+	(void)state;
+	world_make(&w, 0, true);
+	w.m.options.workers = 2;
+	w.workers_answer = 0;
+	w.workers_mute = true;
+	world_step(&w, &start_event);
+	run(&w, MS(2400));
+	assert_int_equal(w.m.state, STATE_INIT);
+	run(&w, MS(300));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+}
+
 static void test_bounds_of_what_others_may_ask(void **state)
 {
 	struct machine_options most = {
@@ -385,6 +419,8 @@ int main(void)
 		TEST(B17_the_first_reason_that_holds_is_told),
 		TEST(G5_each_change_of_state_is_told_and_a_condition_once),
 		TEST(what_is_due_at_once_is_asked_for_at_once),
+		TEST(H18_a_workload_that_stays_is_told_again),
+		TEST(C6_workers_that_do_not_answer_are_waited_for_a_while),
 		TEST(bounds_of_what_others_may_ask),
 	};
 

@@ -59,6 +59,7 @@ struct world {
 	enum probe_verdict probe;
 	bool probe_fixed;        /* else it is what the role asks for */
 	unsigned workers_answer; /* of options.workers */
+	bool workers_mute;       /* no answer at all */
 	enum witness_answer witness[8];
 	enum lease_holder witness_holder;
 	int64_t witness_age_ms;
@@ -205,6 +206,8 @@ static inline void answer(struct world *w, const struct machine_todo *t)
 			look(w, t->nonce);
 		return;
 	case TODO_WORKERS_READ:
+		if (w->workers_mute)
+			return;
 		e.input = MACHINE_WORKERS_READ;
 		e.workers.nonce = t->nonce;
 		e.workers.answered = w->workers_answer;

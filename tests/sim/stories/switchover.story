@@ -13,14 +13,14 @@ workload
 > switchover A
 > run 40s
 [     40.000] A active > draining: switchover asked for: page of term 2 closed, the workload ends, the peer catches up
-[     40.008] B standby > standby: the peer drains for this hub, term 2: the mirror is compared with it
-[     40.017] A draining > releasing: the peer holds everything: gives it the lead
-[     40.021] A releasing > standby: term 2 released to the peer; this hub is standby
-[     40.025] B standby > stopping: the peer released term 2 to this hub: stops the mirror, claims
-[     40.076] B stopping > acquiring: mirror stopped: claims term 3
-[     40.080] B acquiring > confirming: claim of term 3 written: reads the peer once more
-[     40.084] B confirming > opening: peer after the claim: read: opens
-[     40.096] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+[     40.208] B standby > standby: the peer drains for this hub, term 2: the mirror is compared with it
+[     40.217] A draining > releasing: the peer holds everything: gives it the lead
+[     40.221] A releasing > standby: term 2 released to the peer; this hub is standby
+[     40.225] B standby > stopping: the peer released term 2 to this hub: stops the mirror, claims
+[     40.276] B stopping > acquiring: mirror stopped: claims term 3
+[     40.280] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     40.284] B confirming > opening: peer after the claim: read: opens
+[     40.296] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
 > switchover B
 > run 40s
 [     80.000] B active > draining: switchover asked for: page of term 3 closed, the workload ends, the peer catches up

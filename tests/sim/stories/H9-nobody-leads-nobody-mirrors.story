@@ -1,0 +1,29 @@
+# A leads and withdraws while B takes over; for a while neither of them claims. A mirror follows a
+# claim alone, and of a hub that led later: A follows B once B leads, and B follows nobody.
+# Proves H9 I8.
+> start A
+> start B
+> run 30s
+[      0.090] B init > standby: standby: own led-term 0, peer's 0, last look: read
+[      0.098] A init > acquiring: nobody ever led and mode is active: takes term 2, peer: read
+[      0.102] A acquiring > confirming: claim of term 2 written: reads the peer once more
+[      0.106] A confirming > opening: peer after the claim: read: opens
+[      0.118] A opening > active: This hub is Active with term 2.
+> when B is acquiring down b
+> switchover A
+> run 9s
+[     30.000] A active > draining: switchover asked for: page of term 2 closed, the workload ends, the peer catches up
+[     30.008] B standby > standby: the peer drains for this hub, term 2: the mirror is compared with it
+[     30.017] A draining > releasing: the peer holds everything: gives it the lead
+[     30.021] A releasing > standby: term 2 released to the peer; this hub is standby
+[     30.025] B standby > stopping: the peer released term 2 to this hub: stops the mirror, claims
+[     30.076] B stopping > acquiring: mirror stopped: claims term 3
+[     30.076] * down b
+> up b
+> run 60s
+[     40.094] B acquiring > confirming: claim of term 3 written: reads the peer once more
+[     40.098] B confirming > opening: peer after the claim: read: opens
+[     40.110] B opening > active: This hub was promoted to Active with term 3 (peer's was 2).
+= A standby, term 2
+= B active, term 3, page open
+= one leads, the other stands by with a complete mirror
