@@ -16,7 +16,7 @@
 #define LOOK_NS BASE_NS_PER_S
 /* Between two loads because of 401. */
 #define REFUSED_NS      (10 * BASE_NS_PER_S)
-#define EXPIRES_SOON_US (24 * 3600 * 1000000LL)
+#define EXPIRES_SOON_US (24LL * 3600 * 1000000)
 
 /* A server that answers 401 may know a newer credential than ours: its files are read again, now
  * and not when the role ends one day (B10). Nothing new in them changes nothing. */
