@@ -78,7 +78,7 @@ func (s *story) strangeLeases(ctx context.Context) error {
 		{"renewTime in 1970", spec("renewTime", "1970-01-01T00:00:00.000000Z"), nil, "ok"},
 		{"no renewTime", spec("renewTime", nil), nil, "ok"},
 		{"no duration", spec("leaseDurationSeconds", nil), nil, "ok"},
-		{"a duration of 68 years", spec("leaseDurationSeconds", 2147483647), spec("leaseDurationSeconds", 3), "ok"},
+		{longLease, spec("leaseDurationSeconds", 2147483647), spec("leaseDurationSeconds", 3), "ok"},
 		{"a holder with spaces", spec("holderIdentity", " hub a "), spec("holderIdentity", "hub-a"), "ok"},
 		{"term 2^53+1", note("term", "9007199254740993"), note("term", annotations("term")), "blind"},
 		{"term -1", note("term", "-1"), note("term", annotations("term")), "blind"},
@@ -101,6 +101,11 @@ func (s *story) strangeLeases(ctx context.Context) error {
 		}); err != nil {
 			return fmt.Errorf("%s: the peer is %q to hub-b, want %q", strange.name, class, strange.class)
 		}
+		if strange.name == longLease {
+			if err := s.longLeaseIsTold(ctx); err != nil {
+				return err
+			}
+		}
 		if strange.fix != nil {
 			if _, err := s.a.Admin.Merge(ctx, leasePath, strange.fix); err != nil {
 				return fmt.Errorf("%s, made right: %w", strange.name, err)
@@ -118,6 +123,28 @@ func (s *story) strangeLeases(ctx context.Context) error {
 		return fmt.Errorf("a process of hub-b was started anew")
 	}
 	return nil
+}
+
+const longLease = "a duration of 68 years"
+
+// longLeaseIsTold: so long nobody takes over, which log, metrics and status say (H17).
+func (s *story) longLeaseIsTold(ctx context.Context) error {
+	if _, err := logged(ctx, s.b.Log(), "the peer's lease lasts", patience); err != nil {
+		return fmt.Errorf("hub-b's log says how long the peer's Lease lasts: %w", err)
+	}
+	if _, err := s.ctl(ctx, s.b, 0, "the peer's Lease lasts more than 300 s", "status"); err != nil {
+		return err
+	}
+	reply, err := http.Get(s.b.HTTP() + "/metrics")
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	metrics, err := io.ReadAll(reply.Body)
+	if err == nil && !strings.Contains(string(metrics), "understudy_peer_lease_duration_seconds 4294967.295\n") {
+		err = fmt.Errorf("the metrics do not tell how long the peer's Lease lasts")
+	}
+	return err
 }
 
 // strangeServer puts a gateway in the place of hub-a's API server.

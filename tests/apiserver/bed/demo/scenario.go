@@ -21,7 +21,8 @@ var (
 		{"strange Leases of the peer", (*story).strangeLeases},
 		{"the end of a pause", (*story).pauseEnds},
 	}
-	switched = []step{
+	otherHands = []step{{"another hand on HubRole", (*story).hubRoleOfAnotherHand}}
+	switched   = []step{
 		{"who may command, and what is no command", (*story).commandHostile},
 		{"each check of a switchover", (*story).checkSwitchover},
 		{"a switchover that cannot be finished", (*story).switchoverFails},
@@ -35,7 +36,8 @@ var (
 		"pause":      slices.Concat(steps[:3], paused, []step{{"a takeover without the pause", (*story).takeOver}}),
 		"reload":     slices.Concat(steps[:3], rotated),
 		"switchover": slices.Concat(steps[:3], switched),
-		"operator":   slices.Concat(steps[:3], paused, switched),
+		"operator":   slices.Concat(steps[:3], otherHands, paused, switched),
+		"hands":      slices.Concat(steps[:3], otherHands),
 	}
 )
 

@@ -1,0 +1,58 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+// restored is how soon HubRole is what it was, whatever another hand made of it (C2).
+const restored = time.Second
+
+// hubRoleOfAnotherHand deletes HubRole/self on both hubs, and writes a false role and a false term
+// into it.
+func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
+	path := pair.HubRoles.Path("", "self")
+	spec := func(role string, term int64) kube.Object {
+		return kube.Object{"spec": map[string]any{"role": role, "term": term}}
+	}
+	for _, h := range []*pair.Hub{s.a, s.b} {
+		before, err := h.Admin.Get(ctx, path)
+		if err != nil {
+			return err
+		}
+		role, term := before.Text("spec", "role"), before.Int("spec", "term")
+		other := map[string]string{"Leading": "Standby", "Standby": "Leading"}[role]
+		var worst time.Duration
+		for _, hand := range []func() error{
+			func() error { return h.Admin.Delete(ctx, path) },
+			func() error { _, err := h.Admin.Merge(ctx, path, spec(other, term)); return err },
+			func() error { _, err := h.Admin.Merge(ctx, path, spec(role, term+7)); return err },
+		} {
+			begin := time.Now()
+			if err := hand(); err != nil {
+				return err
+			}
+			at, err := until(ctx, patience, 2*time.Millisecond, func() bool {
+				o, err := h.Admin.Get(ctx, path)
+				return err == nil && o.Text("spec", "role") == role && o.Int("spec", "term") == term
+			})
+			if err != nil {
+				return fmt.Errorf("%s: HubRole is not %s, term %d again: %w", h.Name, role, term, err)
+			}
+			worst = max(worst, at.Sub(begin))
+			kube.Pause(ctx, 300*time.Millisecond) // two hands within 200 ms are made good together
+		}
+		if worst > restored {
+			return fmt.Errorf("%s: HubRole was restored after %v, want at most %v", h.Name, worst, restored)
+		}
+		s.fact(h.Name, "HubRole deleted, its role and its term changed by hand: %s again within %d ms", role, worst.Milliseconds())
+	}
+	if _, leads := leading(s.a); !leads {
+		return fmt.Errorf("hub-a does not lead any more")
+	}
+	return nil
+}
