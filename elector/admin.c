@@ -368,7 +368,13 @@ static void handle(struct request *request)
 	for (size_t i = 0; !request->row && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].name, name) == 0)
 			request->row = &rows[i];
-	if (!request->row) {
+	if (request->elector->config->mode == CONFIG_STANDALONE) {
+		admin_refuse(request, "in mode standalone there is nothing to command");
+	} else if (request->elector->config->mode == CONFIG_REPLICAS) {
+		admin_refuse(request,
+		    "in mode replicas there is nothing to command: a stopped replica gives "
+		    "its Lease to another one");
+	} else if (!request->row) {
 		admin_refuse(request, "expected one JSON object with a known \"verb\"");
 	} else if (!keys_known(request)) {
 		admin_refuse(request, "the request has a member that its verb does not know");

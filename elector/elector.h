@@ -17,6 +17,14 @@
  *   role_watch  what others do to HubRole
  *   events    Kubernetes Events, those that other roles ask for, too
  *   fence     the writer of the fence page
+ *
+ * In mode replicas another, smaller life in the same process, with the same Lease requests, Events,
+ * page and history:
+ *
+ *   replicas  decides; pure; its reasons in words in replicas_words
+ *   contend   carries that out
+ *
+ * And standalone: no decision at all, the page is stamped.
  */
 #ifndef ELECTOR_ELECTOR_H
 #define ELECTOR_ELECTOR_H
@@ -26,6 +34,7 @@
 #include "elector/admin.h"
 #include "elector/annotations.h"
 #include "elector/claim.h"
+#include "elector/contend.h"
 #include "elector/events.h"
 #include "elector/fence.h"
 #include "elector/lease.h"
@@ -40,9 +49,10 @@ struct elector {
 	struct kube_client *client;
 	struct loop_timer wake;
 	struct fence_page page;
-	struct machine machine;
-	bool stepping; /* events come one at a time */
-	bool stopping; /* told to leave: no further decision */
+	struct machine machine;     /* of a hub of a pair */
+	struct contender contender; /* in mode replicas, instead */
+	bool stepping;              /* events come one at a time */
+	bool stopping;              /* told to leave: no further decision */
 	bool page_is_open;
 
 	char own_uid[40]; /* of the own kube-system, "" until read */
@@ -81,6 +91,9 @@ void elector_show_all(struct elector *elector);
 void elector_tell_again(struct elector *elector, struct role_id peer);
 
 /* --- messages.c --- */
+
+enum verdict elector_on_message(
+    void *elector, const struct link *from, const struct message *message, int fd);
 
 /* sha256 of the ordered identities and uids, hex (H14); "" when a uid is missing. */
 void elector_pair(

@@ -116,7 +116,7 @@ void events_own(
 {
 	struct event_about about = { "coordination.k8s.io/v1", STR_LIT("Lease"),
 		str_of(config_text_at(elector->config, elector->config->namespace)),
-		STR_LIT(KUBE_LEASE_NAME), str_of(elector->lease.last.uid) };
+		str_of(elector->lease.name), str_of(elector->lease.last.uid) };
 
 	post(elector, &about, reason, action, warning, str_of(note));
 }
@@ -153,7 +153,7 @@ void events_asked(struct elector *elector, const struct msg_event_asked *m)
 	if (!m->kind.n || !m->object.n) { /* about the hub as a whole: its Lease stands for it */
 		about = (struct event_about){ "coordination.k8s.io/v1", STR_LIT("Lease"),
 			str_of(config_text_at(elector->config, elector->config->namespace)),
-			STR_LIT(KUBE_LEASE_NAME), str_of(elector->lease.last.uid) };
+			str_of(elector->lease.name), str_of(elector->lease.last.uid) };
 	}
 	post(elector, &about, names[m->reason].reason, names[m->reason].action, true, m->note);
 }

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "elector/elector.h"
+#include "elector/standalone.h"
 
 static struct machine_options options_of(const struct us_config *config, uint64_t instance)
 {
@@ -32,42 +33,56 @@ static struct machine_options options_of(const struct us_config *config, uint64_
 		.stop_grace_ns = config->stop_grace_ms * BASE_NS_PER_MS };
 }
 
-static struct elector *elector_open(struct role_process *process)
+static void hub_open(struct elector *elector, uint64_t instance)
 {
-	const struct us_config *config = role_config(process);
-	struct elector *elector = calloc(1, sizeof(*elector));
-	struct machine_options options = options_of(config, base_random_u64());
-	struct err err;
+	const struct us_config *config = elector->config;
+	struct machine_options options = options_of(config, instance);
 
-	CHECK(elector);
 	CHECK(config->hub_count == 2 && config->self < 2);
-	elector->process = process;
-	elector->config = config;
 	elector->shards = config_shard_count(config);
 	elector->wake = (struct loop_timer){ .fire = elector_wake, .arg = elector };
-	elector->since_us = base_clock_wall_us();
-	(void)snprintf(elector->timing, sizeof(elector->timing), "%u/%u/%u",
-	    config->lease_duration_ms, config->renew_deadline_ms, config->retry_period_ms);
 	(void)snprintf(elector->reason, sizeof(elector->reason),
 	    "starting: own records, the peer and the workers are read");
 	elector->admin.nonce = base_random_u64();
 	(void)snprintf(elector->ack_why, sizeof(elector->ack_why), "no mirror runs on the standby");
 	machine_init(&elector->machine, &options);
 	claim_open(elector);
-	if (fence_page_map(&elector->page, ROLE_FD_FENCE, options.instance, &err)) {
+	role_attach(elector->process, &elector_ops, elector);
+}
+
+static struct elector *elector_open(struct role_process *process)
+{
+	const struct us_config *config = role_config(process);
+	struct elector *elector = calloc(1, sizeof(*elector));
+	uint64_t instance = base_random_u64();
+	struct err err;
+
+	CHECK(elector);
+	elector->process = process;
+	elector->config = config;
+	elector->since_us = base_clock_wall_us();
+	(void)snprintf(elector->timing, sizeof(elector->timing), "%u/%u/%u",
+	    config->lease_duration_ms, config->renew_deadline_ms, config->retry_period_ms);
+	if (fence_page_map(&elector->page, ROLE_FD_FENCE, instance, &err)) {
 		log_error("%s", err.text);
 		exit(70);
 	}
 	/* Closed, and from now on it names this instance (C15). */
 	fence_page_write(&elector->page, FENCE_STANDBY, 0, 0, base_clock_boot_ns());
 	elector->client = kube_client_new(process);
-	role_attach(process, &elector_ops, elector);
+	if (config->mode == CONFIG_STANDALONE)
+		standalone_open(elector);
+	else if (config->mode == CONFIG_REPLICAS)
+		contend_open(elector, instance);
+	else
+		hub_open(elector, instance);
 	return elector;
 }
 
 static void elector_close(struct elector *elector)
 {
 	loop_timer_cancel(role_loop(elector->process), &elector->wake);
+	contend_close(elector);
 	admin_close(elector);
 	lease_close(elector);
 	record_close(elector);

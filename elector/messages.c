@@ -19,6 +19,12 @@
 
 #include "ipc/dispatch.h"
 
+enum verdict elector_on_message(
+    void *elector, const struct link *from, const struct message *message, int fd)
+{
+	return elector_dispatch(elector, from, message, fd);
+}
+
 void elector_pair(
     const struct us_config *config, const char *own_uid, const char *peer_uid, char pair[65])
 {
@@ -376,7 +382,7 @@ static void on_stop(void *ctx, int64_t deadline_ns)
 }
 
 const struct role_ops elector_ops = {
-	.on_message = elector_dispatch,
+	.on_message = elector_on_message,
 	.on_link = on_link,
 	.on_link_end = on_link_end,
 	.on_credential = on_credential,

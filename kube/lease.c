@@ -237,7 +237,8 @@ static int parse_time(const json_t *spec, const char *key, int64_t *us, struct e
  * that is a number is not nobody. */
 static int check_types(const json_t *annotations, const json_t *spec, struct err *err)
 {
-	static const char *const spec_texts[] = { "holderIdentity", "acquireTime", "renewTime" };
+	static const char *const spec_texts[] = { "holderIdentity", "acquireTime", "renewTime",
+		"preferredHolder" };
 	static const char *const spec_numbers[] = { "leaseDurationSeconds", "leaseTransitions" };
 	const json_t *value;
 	const char *key;
@@ -280,6 +281,8 @@ int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *e
 	    copy_text(out->resource_version, sizeof(out->resource_version), metadata,
 		"resourceVersion", err) ||
 	    copy_text(out->holder, sizeof(out->holder), spec, "holderIdentity", err) ||
+	    copy_text(out->preferred_holder, sizeof(out->preferred_holder), spec,
+		"preferredHolder", err) ||
 	    parse_term(annotations, PREFIX "term", &out->term, err) ||
 	    parse_term(annotations, PREFIX "led-term", &out->led_term, err) ||
 	    parse_phase(annotations, &out->phase, err) ||

@@ -16,6 +16,8 @@
 #define KUBE_LEASE_NAME      "kubeslice-controller-ha"
 #define KUBE_LEASE_PEER_NAME "kubeslice-controller-ha-peer"
 #define KUBE_TERM_MAX        ((1ULL << 53) - 1) /* C7: exact in every reader of JSON */
+/* Of mode replicas, whose several understudyds are no hub of a pair. */
+#define KUBE_LEASE_REPLICAS_NAME "understudy-replicas"
 
 struct kube_lease {
 	char uid[40], resource_version[64];
@@ -28,6 +30,7 @@ struct kube_lease {
 	uint64_t transitions;
 	char timing[64], pair[65], handover[256], handover_ack[512], standby[256], paused_until[40];
 	char rejoin[128], block[128];
+	char preferred_holder[254]; /* read only: somebody else's wish (KEP-4355) */
 };
 
 /* 0, or -1 with the field that cannot be what it is (a term above 2^53-1, a broken time). */

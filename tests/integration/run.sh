@@ -41,5 +41,6 @@ part 'operator of the mirror' build/bed mirror --dir build/check.verbs --verbs
 part 'main job' build/bed demo --dir build/check.demo --check
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload
+part 'replicas' build/bed replicas --dir build/check.replicas
 part 'Go parts' tests/run-go.sh apiserver
 exit $failed

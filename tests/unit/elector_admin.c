@@ -34,6 +34,22 @@ static void F1_what_is_no_command_is_refused_and_does_nothing(void **state)
 	assert_int_equal(elector->admin.taken_count, 0);
 }
 
+/* Where there is no peer there is nothing to command, and nothing is touched. */
+static void without_a_peer_every_command_is_refused(void **state)
+{
+	static const char *const commands[] = { "{\"verb\":\"pause\",\"forMs\":60000}",
+		"{\"verb\":\"switchover\"}", "{\"verb\":\"promote\"}", "{}" };
+	static const uint32_t modes[] = { CONFIG_REPLICAS, CONFIG_STANDALONE };
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		role.config.mode = modes[i / 4];
+		ASSERT_SAYS(commands[i % 4], "there is nothing to command");
+		ASSERT_SAYS(commands[i % 4], "{\"outcome\":\"refused\"");
+	}
+	assert_int_equal(elector->admin.taken_count, 0);
+}
+
 static void H21_a_pause_is_done_at_once_and_shown(void **state)
 {
 	(void)state;
@@ -249,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(F1_what_is_no_command_is_refused_and_does_nothing),
+		TEST(without_a_peer_every_command_is_refused),
 		TEST(H21_a_pause_is_done_at_once_and_shown),
 		TEST(five_a_minute_are_carried_out_and_refusals_are_free),
 		TEST(B15_checks_are_told_and_change_nothing),

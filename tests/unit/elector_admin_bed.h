@@ -101,6 +101,13 @@ void role_metric(struct role_process *process, enum metric_id id, const char *la
 	(void)value_micro;
 }
 
+void role_attach(struct role_process *process, const struct role_ops *ops, void *ctx)
+{
+	(void)process;
+	(void)ops;
+	(void)ctx;
+}
+
 void role_leave(struct role_process *process, int code)
 {
 	(void)process;
@@ -147,6 +154,7 @@ static inline int set_up(void **state)
 	role.config.hubs[0].name = put("hub-a");
 	role.config.hubs[1].name = role.config.self_name = put("hub-b");
 	role.config.self = 1;
+	role.config.mode = CONFIG_STANDBY;
 	role.config.hub_count = 2;
 	elector = calloc(1, sizeof(*elector));
 	elector->process = &role;

@@ -85,7 +85,7 @@ func (h *Hub) Client(identity string) (*kube.Client, error) {
 
 // New prepares a pair on a bed's clusters hub-a, hub-b and worker-1. Close ends it.
 func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
-	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: freeUIDs()}
+	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: FreeUIDs()}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (h *Hub) StatusSocket() string { return filepath.Join(h.RunDirectory(), "st
 func (h *Hub) HTTP() string   { return fmt.Sprintf("http://127.0.0.1:%d", h.port) }
 func (h *Hub) Log() string    { return filepath.Join(h.pair.Dir, h.Name+".log") }
 func (h *Hub) Config() string { return filepath.Join(h.pair.Dir, h.Name, "understudy.yaml") }
-func (h *Hub) UIDBase() int   { return h.pair.uids + uidRange*h.index }
+func (h *Hub) UIDBase() int   { return h.pair.uids + UIDRange*h.index }
 
 // freePort is a port of loopback that nobody listens on.
 func freePort() (int, error) {

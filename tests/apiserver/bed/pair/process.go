@@ -152,7 +152,7 @@ func (h *Hub) Orphans() int {
 			continue
 		}
 		uid, err := strconv.Atoi(field(status, "Uid:"))
-		if err == nil && uid >= h.UIDBase() && uid < h.UIDBase()+uidRange && field(status, "State:") != "Z" {
+		if err == nil && uid >= h.UIDBase() && uid < h.UIDBase()+UIDRange && field(status, "State:") != "Z" {
 			n++
 		}
 	}

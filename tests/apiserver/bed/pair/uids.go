@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// uidRange is how far apart the uids of two understudyds lie; a pair has three: both hubs' and the
+// UIDRange is how far apart the uids of two understudyds lie; a pair has three: both hubs' and the
 // worker's.
 const (
-	uidRange  = 100
+	UIDRange  = 100
 	uidRanges = 3
 )
 
-// freeUIDs is the first uid of three ranges that nobody runs under: another pair may be up, from a
+// FreeUIDs is the first uid of three ranges that nobody runs under: another pair may be up, from a
 // demo that was kept, and understudyd refuses to share its uids. It looks from a random place on,
 // so that two pairs that start at the same moment seldom choose alike.
-func freeUIDs() int {
+func FreeUIDs() int {
 	const first, last = 20000, 25700
 	used := map[int]bool{}
 	entries, _ := os.ReadDir("/proc")
@@ -27,20 +27,20 @@ func freeUIDs() int {
 			continue
 		}
 		if uid, err := strconv.Atoi(field(status, "Uid:")); err == nil {
-			used[uid/uidRange] = true
+			used[uid/UIDRange] = true
 		}
 	}
 	taken := func(base int) bool {
 		for i := range uidRanges {
-			if used[base/uidRange+i] {
+			if used[base/UIDRange+i] {
 				return true
 			}
 		}
 		return false
 	}
-	base := first + uidRanges*uidRange*rand.IntN(10)
+	base := first + uidRanges*UIDRange*rand.IntN(10)
 	for base < last && taken(base) {
-		base += uidRanges * uidRange
+		base += uidRanges * UIDRange
 	}
 	return base
 }
