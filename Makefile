@@ -164,10 +164,10 @@ $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c tests/sim/
 unit: $(TESTS)
 	@tests/run-unit.sh $(TESTS)
 
-check-fast: all $(TESTS) $(SIM) $(WORKERS_SIM) $(PRINTERS)
+check-fast: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(PRINTERS)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS) $(SIM) $(WORKERS_SIM) $(ATTACK) $(PRINTERS)
+check: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(ATTACK) $(PRINTERS)
 	@tests/check.sh $(TESTS)
 
 lint: all $(PRINTERS)
@@ -177,11 +177,13 @@ asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined unit
 
 SEEDS ?= 10000
+MIRROR_SEEDS ?= 500
 WORKER_SEEDS ?= 1000
 STORIES = $(sort $(wildcard tests/sim/stories/*.story))
-sim: $(SIM) $(WORKERS_SIM)
+sim: $(SIM) $(WORKERS_SIM) $(MIRROR)
 	@$(SIM) --out $(BUILD)/sim $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) $(STORIES))
 	@$(WORKERS_SIM) $(if $(SEED),--seed $(SEED),--seeds $(WORKER_SEEDS))
+	@$(MIRROR) $(if $(SEED),--seed $(SEED),--list tests/sim/mirror/seeds --seeds $(MIRROR_SEEDS))
 
 # What the machine says now becomes what is expected; read the difference.
 stories: $(SIM)

@@ -73,7 +73,7 @@ bool judge_is_pristine(const struct item *item)
 {
 	if (item->copy != COPY_PRESENT)
 		return false;
-	return item->shell || hash_equal(&item->copy_mark, &item->copy_body) ||
+	return item->copy_shell || hash_equal(&item->copy_mark, &item->copy_body) ||
 	       (hash_equal(&item->copy_mark, &item->wrote_body) &&
 		   hash_equal(&item->copy_body, &item->answer_body));
 }

@@ -208,6 +208,7 @@ static void accept_other(void)
 	the->term += 2;
 	the->led_term += 2;
 	the->complete = the->frozen = false;
+	invariants_life();
 	the->rejoin = the->ever_led;
 	if (the->rejoin && the->role == AS_STANDBY)
 		the->role = AS_REJOINING;

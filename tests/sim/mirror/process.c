@@ -275,6 +275,7 @@ void process_operate(void)
 		chaos_say("operator: accept-restore");
 		the->frozen = false;
 		the->accepted = true;
+		invariants_life();
 		message.sync_asked.verb = SYNC_ACCEPT_RESTORE;
 		tell(&message);
 	} else if (the->held) {
