@@ -16,15 +16,20 @@ static struct worker_action wait_until(int64_t wake_ns)
 	return (struct worker_action){ WORKER_WAIT, wake_ns };
 }
 
-/* Something else stands where we wrote. What we want changed since: it is not foreign, write. Else
- * somebody has a reason; C9 gives it five minutes. Returns the time from which on to write. */
-static int64_t reassert_ns(struct worker *worker, const struct worker_goal *goal, int64_t now_ns)
+/* Something else stands where we wrote. What we want changed since: it is not foreign, write.
+ * Nothing stands there, or what our term outranks already: nobody can mean that, so it is waited
+ * for no longer than the watch may be behind our own write. Else somebody has a reason; C9 gives it
+ * five minutes. Returns the time from which on to write. */
+static int64_t reassert_ns(struct worker *worker, const struct worker_goal *goal,
+    const struct worker_view *view, int64_t now_ns)
 {
+	bool outranked = view->known && (!view->exists || view->term < goal->term);
+
 	if (worker->done_version != goal->version)
 		return now_ns;
 	if (worker->foreign_ns == 0)
 		worker->foreign_ns = now_ns;
-	return worker->foreign_ns + WORKER_REASSERT_NS;
+	return worker->foreign_ns + (outranked ? WORKER_OUTRANKED_NS : WORKER_REASSERT_NS);
 }
 
 struct worker_action worker_step(struct worker *worker, const struct worker_goal *goal,
@@ -33,13 +38,21 @@ struct worker_action worker_step(struct worker *worker, const struct worker_goal
 	int64_t from_ns = worker->next_try_ns;
 	bool fits =
 	    view->known && view->exists && view->term == goal->term && view->ours && view->same;
+	bool outranks = view->known && view->exists && view->term > goal->term;
 
-	if (!worker_is_permitted(goal, now_ns) || worker->pushing ||
-	    worker->superseded_term == goal->term)
+	if (!worker_is_permitted(goal, now_ns) || worker->pushing)
 		return wait_until(0);
-	/* A refused term never leapfrogs: it is a hint for the elector (C7). */
-	if (view->known && view->exists && view->term > goal->term) {
+	/* A refused term never leapfrogs: it is a hint for the elector (C7). It binds as long as it
+	 * stands there: whoever claimed it may leave (B13). */
+	if (worker->superseded_term == goal->term) {
+		worker->superseded_seen |= outranks;
+		if (outranks || !worker->superseded_seen)
+			return wait_until(0);
+		worker->superseded_term = 0;
+	}
+	if (outranks) {
 		worker->superseded_term = goal->term;
+		worker->superseded_seen = true;
 		return (struct worker_action){ WORKER_TELL_SUPERSEDED, 0 };
 	}
 	if (fits) {
@@ -52,7 +65,7 @@ struct worker_action worker_step(struct worker *worker, const struct worker_goal
 	}
 	/* What we wrote last is not seen yet by the watch, or was changed by somebody. */
 	if (worker->done_term == goal->term) {
-		int64_t reassert = reassert_ns(worker, goal, now_ns);
+		int64_t reassert = reassert_ns(worker, goal, view, now_ns);
 
 		if (reassert > from_ns)
 			from_ns = reassert;
@@ -82,7 +95,10 @@ void worker_pushed(struct worker *worker, const struct worker_goal *goal, enum p
 		worker->failures = 0;
 		worker->next_try_ns = 0;
 		return;
-	case PUSH_SUPERSEDED: worker->superseded_term = goal->term; return;
+	case PUSH_SUPERSEDED:
+		worker->superseded_term = goal->term;
+		worker->superseded_seen = false; /* by the watch, which comes behind the answer */
+		return;
 	case PUSH_DENIED:
 	case PUSH_NO_CRD:
 	case PUSH_UNREACHABLE: break;

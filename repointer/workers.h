@@ -14,6 +14,9 @@
 
 /* A foreign change of what we wrote gets so long before we write again (C9). */
 #define WORKER_REASSERT_NS (300 * 1000000000LL)
+/* An object that is gone, or that a lower term was written over after that, gets so long (C11, M5).
+ */
+#define WORKER_OUTRANKED_NS (1 * 1000000000LL)
 /* A push without a caBundle waits so long for the one that the publisher sends. */
 #define WORKER_BUNDLE_NS      (2 * 1000000000LL)
 #define WORKER_BACKOFF_MIN_NS (1 * 1000000000LL)
@@ -41,6 +44,7 @@ struct worker {
 	bool pushing;
 	uint64_t done_term, done_version;
 	uint64_t superseded_term; /* our term that the worker refused for a higher one */
+	bool superseded_seen;     /* and the watch showed the higher one */
 	int64_t foreign_ns;       /* since when something else stands there; 0: it does not */
 	unsigned failures;
 	int64_t next_try_ns;

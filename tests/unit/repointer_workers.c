@@ -146,6 +146,25 @@ static void a_higher_term_is_told_and_never_outbid_C7(void **state)
 	assert_int_equal(step(50), WORKER_WAIT);
 }
 
+static void a_rival_that_left_is_written_over_B13(void **state)
+{
+	(void)state;
+	stands(5, true, true);
+	assert_int_equal(step(12), WORKER_TELL_EQUAL);
+	stands(8, false, false);
+	assert_int_equal(step(13), WORKER_TELL_SUPERSEDED);
+	assert_int_equal(step(14), WORKER_WAIT);
+	view = (struct worker_view){ .known = true }; /* somebody deleted its claim */
+	assert_int_equal(wake(20), 21);
+	assert_int_equal(step(21), WORKER_PUSH);
+	pushed(PUSH_SUPERSEDED, 21);             /* it was there again */
+	assert_int_equal(step(22), WORKER_WAIT); /* the watch is behind that answer */
+	stands(8, false, false);
+	assert_int_equal(step(23), WORKER_WAIT);
+	view = (struct worker_view){ .known = true };
+	assert_int_equal(wake(30), 31);
+}
+
 static void a_foreign_change_gets_five_minutes_C9(void **state)
 {
 	(void)state;
@@ -158,11 +177,27 @@ static void a_foreign_change_gets_five_minutes_C9(void **state)
 	assert_int_equal(step(319), WORKER_WAIT);
 	stands(5, true, true); /* and back: nothing to do, and the next change counts anew */
 	assert_int_equal(step(319), WORKER_WAIT);
-	view = (struct worker_view){ .known = true }; /* deleted */
+	stands(5, true, false);
 	assert_int_equal(wake(400), 700);
 	assert_int_equal(step(700), WORKER_PUSH);
 	pushed(PUSH_DONE, 700);
 	assert_int_equal(step(701), WORKER_WAIT);
+}
+
+static void a_claim_that_is_gone_or_outranked_is_made_again_soon_C11(void **state)
+{
+	(void)state;
+	stands(5, true, true);
+	assert_int_equal(step(20), WORKER_TELL_EQUAL);
+	view = (struct worker_view){ .known = true }; /* somebody broke the glass */
+	assert_int_equal(wake(30), 31);
+	assert_int_equal(step(31), WORKER_PUSH);
+	pushed(PUSH_DONE, 31);
+	stands(5, true, true);
+	assert_int_equal(step(32), WORKER_WAIT);
+	stands(4, false, false); /* deleted, and created by the hub that does not lead */
+	assert_int_equal(wake(40), 41);
+	assert_int_equal(step(41), WORKER_PUSH);
 }
 
 static void our_own_change_is_not_foreign(void **state)
@@ -289,7 +324,10 @@ int main(void)
 		cmocka_unit_test_setup(pushed_once_per_term, reset),
 		cmocka_unit_test_setup(what_stands_there_already_is_told_once, reset),
 		cmocka_unit_test_setup(a_higher_term_is_told_and_never_outbid_C7, reset),
+		cmocka_unit_test_setup(a_rival_that_left_is_written_over_B13, reset),
 		cmocka_unit_test_setup(a_foreign_change_gets_five_minutes_C9, reset),
+		cmocka_unit_test_setup(
+		    a_claim_that_is_gone_or_outranked_is_made_again_soon_C11, reset),
 		cmocka_unit_test_setup(our_own_change_is_not_foreign, reset),
 		cmocka_unit_test_setup(waits_two_seconds_for_the_bundle, reset),
 		cmocka_unit_test_setup(
