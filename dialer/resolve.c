@@ -25,7 +25,7 @@
 
 #define HOSTS_MAX_BYTES 262144
 #define SOCKETS_MAX     32
-/* Two tries of one second: of a dial's 5 s enough is left to try the kept address (C4). */
+/* Two tries of one second: of a dial's 5 s enough is left to try the kept address (C4, B12). */
 #define TRY_MS 1000
 #define TRIES  2
 

@@ -19,6 +19,8 @@
 #define BODY_MAX_BYTES 65536
 #define GATHER_NS      (100 * BASE_NS_PER_MS) /* what changes together is written together */
 #define AGAIN_NS       (5 * BASE_NS_PER_S)
+/* A token that ends so soon, and was not renewed, is worth a word (C4). */
+#define EXPIRES_SOON_US (24 * 3600 * 1000000LL)
 
 /* --- What was pushed -------------------------------------------------------------------------- */
 
@@ -167,15 +169,29 @@ static void judge_token(struct follower *follower, unsigned i, int64_t now_us)
 {
 	static const char *const reasons[TOKEN_STATES] = { "NoToken", "Unproven", "Proved",
 		"Unauthorized", "Forbidden", "Unreachable", "CertVerificationFailed", "Unusable" };
+	/* One works; what was delivered since is not used. */
+	static const char *const delivered[TOKEN_STATES] = { "Proved", "Proved", "Proved",
+		"DeliveredUnauthorized", "DeliveredForbidden", "DeliveredUnreachable",
+		"DeliveredCertVerificationFailed", "DeliveredUnusable" };
 	const struct hub *hub = &follower->hubs[i];
+	const char *reason = reasons[hub->token_state];
+	const char *message = hub->subject[0] ? hub->subject : hub->token_detail;
 	enum condition_status status = CONDITION_FALSE;
+	struct kube_identity identity = { .expires_us = 0 };
 
-	if (hub->token_state == TOKEN_PROVED)
-		status = CONDITION_TRUE;
-	else if (hub->token_state == TOKEN_UNPROVEN || hub->token_state == TOKEN_UNREACHABLE)
+	(void)kube_client_identity(follower->client, hub_target(hub), &identity);
+	if (hub->token_state == TOKEN_UNPROVEN || hub->token_state == TOKEN_UNREACHABLE) {
 		status = CONDITION_UNKNOWN;
-	condition_set(&follower->ready[i], status, reasons[hub->token_state],
-	    hub->subject[0] ? hub->subject : hub->token_detail, now_us);
+	} else if (hub->token_state == TOKEN_PROVED) {
+		status = CONDITION_TRUE;
+		if (identity.expires_us && identity.expires_us - now_us < EXPIRES_SOON_US)
+			reason = "ExpiresSoon";
+		if (hub->delivered_state != TOKEN_ABSENT) {
+			reason = delivered[hub->delivered_state];
+			message = hub->delivered_detail;
+		}
+	}
+	condition_set(&follower->ready[i], status, reason, message, now_us);
 }
 
 /* --- Status ----------------------------------------------------------------------------------- */

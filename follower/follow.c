@@ -132,6 +132,11 @@ void follow_timer(void *arg, int64_t now_ns)
 	buf_free(&path);
 }
 
+int64_t follow_delay_ns(uint64_t random)
+{
+	return (int64_t)(random % (uint64_t)JITTER_NS);
+}
+
 static void begin(struct follower *follower, const struct rule_choice *choice)
 {
 	int64_t delay_ns = 0;
@@ -143,7 +148,9 @@ static void begin(struct follower *follower, const struct rule_choice *choice)
 	forget(follower);
 	follower->wanted = *choice;
 	if (follower->rule.established)
-		delay_ns = (int64_t)(base_random_u64() % (uint64_t)JITTER_NS);
+		delay_ns = follow_delay_ns(base_random_u64());
+	log_info("moving to %s in %" PRId64 " ms", follower->hubs[choice->hub].name,
+	    (int64_t)(delay_ns / BASE_NS_PER_MS));
 	loop_timer_set(
 	    role_loop(follower->process), &follower->move_timer, base_clock_boot_ns() + delay_ns);
 }

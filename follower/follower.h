@@ -8,6 +8,7 @@
  *   endpoint    spelling, pure             conditions  metav1.Condition, pure
  *   handover    the directory that others read
  *   hubs        tokens for the hubs: from where, and whether they are good (H12)
+ *   delivery    a token or CA that a hub delivered: tried, then used
  *   poll        looks at the hubs (6.2), and the decision
  *   follow      carrying a decision out: proof, jitter, swap, command
  *   renewal     the watch of each hub's Lease
@@ -57,14 +58,20 @@ struct hub {
 	const char *name, *endpoint;
 	/* What it is reached with (hubs.c). */
 	bool from_file, has_client;
-	char *ca;
-	struct buf token; /* wiped */
+	char *configured_ca; /* as the configuration has it */
+	char *ca;            /* in use: that, and what the hub delivered on top of it (B9) */
+	struct buf token;    /* wiped */
 	uint64_t generation;
 	uint64_t secret_id, review_id;
-	char secret_version[64]; /* of the Secret that was tried last */
 	enum token_state token_state;
 	char token_detail[160], subject[254];
 	int64_t proved_us;
+	/* What was delivered since and is being tried, or was not taken (delivery.c). */
+	uint64_t trial_id, trial_generation;
+	struct buf trial_token;
+	char *trial_ca;                   /* NULL: the one in use */
+	enum token_state delivered_state; /* TOKEN_ABSENT: nothing that differs */
+	char delivered_detail[160];
 	/* The look in progress (poll.c), and what the last one brought. */
 	uint64_t cluster_id, lease_id;
 	struct rule_look look, next;
@@ -146,9 +153,20 @@ const char *hubs_loaded(struct hub *hub, const struct msg_credential *m);
 void hubs_look(void *arg, int64_t now_ns);
 /* What a look at the Cluster object said of the token. */
 void hubs_seen(struct hub *hub, const struct kube_answer *answer);
+/* Takes an identity into use; proven: it has just been tried. False: it cannot be one, the one
+ * before stays. */
+bool hubs_adopt(struct hub *hub, const char *ca, struct str token, bool proven, struct err *err);
+void hubs_set_state(struct hub *hub, enum token_state state, const char *detail);
+/* What an answer other than OK says of the token that asked. */
+enum token_state hubs_state_of(const struct kube_answer *answer);
 const char *hubs_state_name(enum token_state state);
 void hubs_tell_monitor(const struct hub *hub);
 void hubs_close(struct hub *hub);
+
+/* --- delivery.c --- */
+/* What lies in the Secret of that hub. */
+void delivery_seen(struct hub *hub, const json_t *object);
+void delivery_close(struct hub *hub);
 
 /* --- poll.c --- */
 /* Looks at all hubs at once; at once again afterwards when it runs. */
@@ -161,6 +179,9 @@ void follow_decided(struct follower *follower, const struct rule_decision *decis
 /* What lies in the directory is that hub's, in its present form. */
 void follow_hand_over(struct follower *follower);
 void follow_timer(void *arg, int64_t now_ns);
+/* How long a worker waits before it moves, so that hundreds do not move, and start their software,
+ * in one moment (H19): 0 to 2 s. */
+int64_t follow_delay_ns(uint64_t random);
 
 /* --- renewal.c --- */
 void renewal_start(struct hub *hub);

@@ -1,8 +1,9 @@
 /*
  * Tokens for the hubs: one from a file of the configuration, the others from the Secret into which
- * the hub itself delivers it (H12). Address and CA are always the configuration's, so that nobody
- * who may write a Secret can send the worker elsewhere (H19). Each token is proven before it is
- * needed; one that arrives later and is no better never takes the place of one that works (D13).
+ * the hub itself delivers it (H12). The address is always the configuration's, so that nobody who
+ * may write a Secret can send the worker elsewhere (H19). A client is made once per identity and
+ * lives through failed looks (W13). Each token is proven before it is needed.
+ * What is delivered later is delivery.c's business.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static void tell_mistrust(struct hub *hub)
 			    "the other hub's certificate is not signed by the configured CA");
 }
 
-static void set_state(struct hub *hub, enum token_state state, const char *detail)
+void hubs_set_state(struct hub *hub, enum token_state state, const char *detail)
 {
 	bool changed = hub->token_state != state;
 
@@ -104,7 +105,7 @@ static void set_state(struct hub *hub, enum token_state state, const char *detai
 
 /* --- Proof ------------------------------------------------------------------------------------ */
 
-static enum token_state state_of(const struct kube_answer *answer)
+enum token_state hubs_state_of(const struct kube_answer *answer)
 {
 	switch (answer->class) {
 	case KUBE_UNAUTHORIZED: return TOKEN_REFUSED;
@@ -126,11 +127,11 @@ static void on_review(void *arg, const struct kube_answer *answer)
 		hub->proved_us = base_clock_wall_us();
 		/* Known by name; the look at the Cluster object says whether that is enough. */
 		if (hub->token_state != TOKEN_POWERLESS)
-			set_state(hub, TOKEN_PROVED, "");
+			hubs_set_state(hub, TOKEN_PROVED, "");
 		hubs_tell_monitor(hub);
 		controller_changed(hub->follower);
 	} else if (answer->class != KUBE_OK) {
-		set_state(hub, state_of(answer), answer->message);
+		hubs_set_state(hub, hubs_state_of(answer), answer->message);
 	}
 	json_decref(object);
 }
@@ -145,38 +146,49 @@ static void prove(struct hub *hub)
 void hubs_seen(struct hub *hub, const struct kube_answer *answer)
 {
 	bool is_old = base_clock_wall_us() - hub->proved_us > PROVE_AGAIN_US;
+	bool was_refused = hub->token_state == TOKEN_REFUSED;
 
-	if (answer->class != KUBE_OK && answer->class != KUBE_NOT_FOUND)
-		set_state(hub, state_of(answer), answer->message);
-	else if (hub->token_state == TOKEN_POWERLESS)
-		set_state(hub, TOKEN_PROVED, "");
-	else if (hub->token_state != TOKEN_PROVED || is_old)
+	if (answer->class != KUBE_OK && answer->class != KUBE_NOT_FOUND) {
+		hubs_set_state(hub, hubs_state_of(answer), answer->message);
+		/* It was withdrawn: its successor may lie there already. */
+		if (hub->token_state == TOKEN_REFUSED && !was_refused)
+			hubs_look(hub->follower, 0);
+	} else if (hub->token_state == TOKEN_POWERLESS) {
+		hubs_set_state(hub, TOKEN_PROVED, "");
+	} else if (hub->token_state != TOKEN_PROVED || is_old) {
 		prove(hub);
+	}
 }
 
 /* --- Arrival ---------------------------------------------------------------------------------- */
 
-/* A token that cannot be used leaves the one before in its place. */
-static bool adopt(struct hub *hub, struct str token, struct err *err)
+bool hubs_adopt(struct hub *hub, const char *ca, struct str token, bool proven, struct err *err)
 {
 	struct msg_credential m = { .target = hub_target(hub),
 		.generation = hub->generation + 1,
 		.server = str_of(hub->endpoint),
-		.ca = str_of(hub->ca),
+		.ca = str_of(ca),
 		.token = token };
 
 	if (kube_client_credential(hub->follower->client, &m, err)) {
 		if (!hub->has_client)
-			set_state(hub, TOKEN_BROKEN, err->text);
+			hubs_set_state(hub, TOKEN_BROKEN, err->text);
 		return false;
 	}
 	hub->generation++;
 	hub->has_client = true;
+	if (ca != hub->ca) {
+		char *copy = strdup(ca);
+
+		CHECK(copy);
+		free(hub->ca);
+		hub->ca = copy;
+	}
 	buf_clear(&hub->token);
 	buf_append(&hub->token, token.p, token.n);
 	CHECK(!hub->token.failed);
 	hub->subject[0] = '\0';
-	set_state(hub, TOKEN_UNPROVEN, "");
+	hubs_set_state(hub, proven ? TOKEN_PROVED : TOKEN_UNPROVEN, "");
 	hubs_tell_monitor(hub);
 	prove(hub);
 	renewal_start(hub);
@@ -185,86 +197,45 @@ static bool adopt(struct hub *hub, struct str token, struct err *err)
 	return true;
 }
 
-/* The same token under another CA: what proves the hub to us changed, not what proves us (B9). */
-static bool adopt_again(struct hub *hub, struct err *err)
-{
-	struct buf token = buf_make_secret(TOKEN_MAX_BYTES);
-	bool adopted;
-
-	buf_append(&token, hub->token.data, hub->token.len);
-	adopted = !token.failed && adopt(hub, buf_str(&token), err);
-	buf_free(&token);
-	return adopted;
-}
-
 const char *hubs_loaded(struct hub *hub, const struct msg_credential *m)
 {
 	static const char broken[] = "the CA or the token of the file cannot be used";
+	struct buf token = buf_make_secret(TOKEN_MAX_BYTES);
+	bool from_file = m->token.n > 0, first = !hub->ca, usable = true;
+	char *ca = strndup(m->ca.p, m->ca.n);
 	struct err err = { "" };
-	char *before = hub->ca;
-	bool usable = true;
 
-	hub->ca = strndup(m->ca.p, m->ca.n);
-	CHECK(hub->ca);
+	CHECK(ca);
 	if (hub->generation < m->generation)
 		hub->generation = m->generation;
-	if (m->token.n > 0)
-		usable = adopt(hub, m->token, &err);
-	else if (hub->has_client)
-		usable = adopt_again(hub, &err);
-	if (usable) {
-		hub->from_file = m->token.n > 0;
-		free(before);
-	} else {
+	/* A CA alone: what proves the hub to us changed, not what proves us (B9). */
+	if (from_file || hub->has_client)
+		buf_append(&token, from_file ? m->token.p : hub->token.data,
+		    from_file ? m->token.n : hub->token.len);
+	if (token.failed || token.len)
+		usable = !token.failed && hubs_adopt(hub, ca, buf_str(&token), false, &err);
+	buf_free(&token);
+	if (usable)
+		hub->from_file = from_file;
+	else
 		log_error("token for %s: %s", hub->name, err.text);
-		/* What worked goes on. */
-		free(before ? hub->ca : NULL);
-		hub->ca = before ? before : hub->ca;
+	if (usable || first) {
+		free(hub->configured_ca);
+		hub->configured_ca = ca;
+		if (!hub->has_client) {
+			free(hub->ca);
+			hub->ca = strdup(ca);
+			CHECK(hub->ca);
+		}
+	} else { /* what worked goes on */
+		free(ca);
 	}
 	hubs_look(hub->follower, 0);
 	return usable ? NULL : broken;
 }
 
-/* --- Delivery (H12) --------------------------------------------------------------------------- */
-
-/* data[key] of a Secret; empty when it is not there or is none. */
-static void take(const json_t *object, const char *key, struct buf *out)
-{
-	const json_t *data = kube_json_at(object, "data", NULL);
-
-	if (!base64_get(out, str_of(kube_json_text(data, key)), BASE64_PADDED))
-		buf_clear(out);
-	else if (out->len && memchr(out->data, '\0', out->len))
-		buf_clear(out);
-}
-
-static void read_secret(struct hub *hub, const json_t *object)
-{
-	struct buf token = buf_make_secret(TOKEN_MAX_BYTES), endpoint = buf_make(1024);
-	struct err err = { "it is for another endpoint than that of the list of hubs" };
-	const char *version =
-	    kube_json_text(kube_json_at(object, "metadata", NULL), "resourceVersion");
-
-	take(object, "token", &token);
-	take(object, "endpoint", &endpoint);
-	if (strcmp(version, hub->secret_version) == 0)
-		goto out;
-	(void)snprintf(hub->secret_version, sizeof(hub->secret_version), "%s", version);
-	if (token.len == 0 || (hub->has_client && str_equal(buf_str(&token), buf_str(&hub->token))))
-		goto out;
-	if (!endpoint.data || !endpoint_equal(endpoint.data, hub->endpoint)) {
-		if (!hub->has_client)
-			set_state(hub, TOKEN_BROKEN, err.text);
-		log_warn("token for %s: delivered, and not taken: %s", hub->name, err.text);
-	} else if (!adopt(hub, buf_str(&token), &err)) {
-		log_warn("token for %s: delivered, and not taken: %s", hub->name, err.text);
-	} else {
-		log_info("token for %s: delivered", hub->name);
-	}
-out:
-	buf_free(&token);
-	buf_free(&endpoint);
-}
+/* --- Looking for what was delivered (H12)
+ * --------------------------------------------------------- */
 
 static void on_secret(void *arg, const struct kube_answer *answer)
 {
@@ -274,11 +245,11 @@ static void on_secret(void *arg, const struct kube_answer *answer)
 
 	hub->secret_id = 0;
 	if (object) {
-		read_secret(hub, object);
+		delivery_seen(hub, object);
 	} else if (!hub->has_client) {
 		(void)snprintf(detail, sizeof(detail), "Secret understudy-hub-%.60s: %s", hub->name,
 		    kube_class_name(answer->class));
-		set_state(hub, TOKEN_ABSENT, detail);
+		hubs_set_state(hub, TOKEN_ABSENT, detail);
 	}
 	json_decref(object);
 }
@@ -312,7 +283,8 @@ void hubs_look(void *arg, int64_t now_ns)
 	for (unsigned i = 0; i < follower->hub_count; i++) {
 		struct hub *hub = &follower->hubs[i];
 
-		if (!hub->ca || hub->from_file)
+		/* W1: one hub alone is never asked for by anybody but the file. */
+		if (!hub->ca || (hub->from_file && follower->hub_count < 2))
 			continue;
 		needed = true;
 		if (hub->secret_id == 0)
@@ -331,7 +303,9 @@ void hubs_close(struct hub *hub)
 {
 	if (hub->watch)
 		kube_watch_stop(hub->watch);
+	delivery_close(hub);
 	json_decref(hub->conditions);
 	buf_free(&hub->token);
+	free(hub->configured_ca);
 	free(hub->ca);
 }

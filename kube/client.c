@@ -341,6 +341,19 @@ void kube_client_redial(struct kube_client *client, unsigned number)
 	client_kick(client);
 }
 
+void kube_client_forget(struct kube_client *client, unsigned target)
+{
+	struct target *found = client_target(client, target);
+
+	if (!found)
+		return;
+	if (found->pool)
+		pool_retire(found->pool);
+	credential_drop(found->credential);
+	*found = client->targets[--client->target_count];
+	client_kick(client);
+}
+
 bool kube_client_has(const struct kube_client *client, unsigned target)
 {
 	return client_target((struct kube_client *)client, target) != NULL;

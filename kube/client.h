@@ -88,6 +88,11 @@ void kube_client_free(struct kube_client *client);
 int kube_client_credential(
     struct kube_client *client, const struct msg_credential *credential, struct err *err);
 bool kube_client_has(const struct kube_client *client, unsigned target);
+/* Added to a target's number: an identity on trial for it, beside the one in use and over
+ * connections of its own to the same server, so that it is proven before it is used (H12). */
+#define KUBE_TRIAL 0x8000u
+/* Lets an identity go; requests that run keep it and end with it. */
+void kube_client_forget(struct kube_client *client, unsigned target);
 /* What the identity of a target says of itself: the token's `sub` or the certificate's CN ("" when
  * it says nothing), and its end (0: says nothing). False: there is none. For STATUS_CREDENTIAL. */
 struct kube_identity {

@@ -123,7 +123,7 @@ static void dial(struct pool *pool)
 {
 	struct kube_client *client = pool->client;
 	struct msg_dial_asked ask = { .id = ++client->last_dial,
-		.target = pool->credential->target,
+		.target = pool->credential->target & ~KUBE_TRIAL,
 		.generation = pool->credential->generation };
 	enum role dialer = role_dialer_of(role_self(client->process).role);
 	struct dial *dial;

@@ -264,7 +264,7 @@ static enum kube_class hub_do(struct world *w, unsigned index, const struct acto
 	char token[64];
 
 	(void)snprintf(token, sizeof(token), "token-%u-%u-%u", index, worker, api->token[worker]);
-	if (strcmp(by->client.tokens[CREDENTIAL_HUB_A + index], token) != 0)
+	if (strcmp(by->client.tokens[by->client.asking], token) != 0)
 		return KUBE_UNAUTHORIZED;
 	if (strstr(path, "/selfsubjectreviews")) {
 		*body = json_pack("{s:{s:{s:s}}}", "status", "userInfo", "username", "worker");

@@ -17,7 +17,7 @@ struct request {
 	uint64_t id;
 	struct actor *actor;
 	uint32_t life;
-	unsigned api, references;
+	unsigned api, references, identity;
 	enum kube_verb verb;
 	char *path, *query, *body;
 	kube_done_fn *done;
@@ -55,9 +55,15 @@ static int64_t latency(struct world *w)
 	return w->calm ? MS(5) : MS(1) + (int64_t)world_random(w, MS(60));
 }
 
+static unsigned identity_of(unsigned target)
+{
+	return (target & ~KUBE_TRIAL) + (target & KUBE_TRIAL ? CREDENTIAL_LIMIT : 0);
+}
+
 /* The API server behind a credential of this actor. */
 static unsigned api_of(const struct actor *actor, unsigned target)
 {
+	target &= ~KUBE_TRIAL;
 	if (target >= CREDENTIAL_WORKER)
 		return HUBS + target - CREDENTIAL_WORKER;
 	if (target == CREDENTIAL_FOLLOWER)
@@ -202,6 +208,7 @@ static void on_arrival(struct world *w, void *arg, uint64_t number)
 
 	(void)number;
 	if (!w->apis[r->api].down) {
+		r->actor->client.asking = r->identity;
 		r->class = api_do(w, r->api, r->actor, r->verb, r->path, r->query, r->body,
 		    &r->result, r->message);
 		r->references++;
@@ -238,6 +245,7 @@ uint64_t kube_client_ask(
 		.actor = actor,
 		.life = actor->life,
 		.api = api_of(actor, ask->target),
+		.identity = identity_of(ask->target),
 		.references = 1,
 		.verb = ask->verb,
 		.path = strdup(ask->path),
@@ -247,7 +255,7 @@ uint64_t kube_client_ask(
 		.arg = arg,
 		.sent = w->now };
 	w->requests = r;
-	if (!client->has[ask->target]) {
+	if (!client->has[r->identity]) {
 		world_post(w, w->now, on_blind, r, 0);
 		return r->id;
 	}
@@ -283,13 +291,18 @@ void kube_client_cancel(struct kube_client *client, uint64_t id)
 
 bool kube_client_has(const struct kube_client *client, unsigned target)
 {
-	return client->has[target];
+	return client->has[identity_of(target)];
+}
+
+void kube_client_forget(struct kube_client *client, unsigned target)
+{
+	client->has[identity_of(target)] = false;
 }
 
 int kube_client_credential(
     struct kube_client *client, const struct msg_credential *credential, struct err *err)
 {
-	unsigned target = (unsigned)credential->target;
+	unsigned target = identity_of((unsigned)credential->target);
 
 	if (credential->ca.n == 0)
 		return err_set(err, "ca: expected certificates in PEM form");
@@ -302,6 +315,7 @@ int kube_client_credential(
 bool kube_client_identity(
     const struct kube_client *client, unsigned target, struct kube_identity *identity)
 {
+	target = identity_of(target);
 	*identity = (struct kube_identity){ .generation = client->generation[target] };
 	return client->has[target];
 }

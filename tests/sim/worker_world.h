@@ -50,9 +50,11 @@ struct role_process {
 };
 struct kube_client {
 	struct actor *actor;
-	bool has[CREDENTIAL_LIMIT];
-	char tokens[CREDENTIAL_LIMIT][64];
-	uint64_t generation[CREDENTIAL_LIMIT];
+	/* The second half: those on trial. */
+	bool has[2 * CREDENTIAL_LIMIT];
+	char tokens[2 * CREDENTIAL_LIMIT][64];
+	uint64_t generation[2 * CREDENTIAL_LIMIT];
+	unsigned asking; /* the identity of the request that arrives */
 };
 
 struct actor {
