@@ -10,7 +10,7 @@ trap 'rm -f "$lines"' EXIT
 cited() { # CODE|TEST PATHS...
 	local kind=$1
 	shift
-	git ls-files "$@" | xargs -r grep -nHoE "(^|[^A-Za-z0-9_])$rule($|[^A-Za-z0-9_])" 2>/dev/null |
+	git ls-files "$@" | xargs -r grep -nHoE "(^|[^A-Za-z0-9])$rule($|[^A-Za-z0-9_])" 2>/dev/null |
 		sed -nE "s/^([^:]+):([0-9]+):[^A-Z]*($rule).*/\3 $kind \1:\2/p"
 }
 {

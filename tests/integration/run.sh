@@ -38,6 +38,7 @@ part 'controller killed' build/bed demo --dir build/check.killed --check --only-
 part rights build/bed rights --dir build/check.rights
 part mirror build/bed mirror --dir build/check.mirror
 part 'operator of the mirror' build/bed mirror --dir build/check.verbs --verbs
+part workers build/bed workers --dir build/check.workers
 part 'main job' build/bed demo --dir build/check.demo --check
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload

@@ -44,6 +44,7 @@ func init() {
 		{"reconcile", "", "run the demo's reconciler, gated by a fence page", reconcile},
 		{"demo", "", "run two hubs, a worker and a failover, as a timeline", runDemo},
 		{"scenario", "NAME", "run a scenario of an operator on two hubs: hands, operator, pause, switchover", runScenario},
+		{"workers", "[PART...]", "check what three workers see of two hubs: links cut, failovers, stale hubs, hands", checkWorkers},
 		{"mirror", "", "check the mirror: kinds, operations, rules, situations", checkMirror},
 		{"replicas", "", "check mode replicas: three understudyds before one API server", checkReplicas},
 		{"rights", "", "check what each identity may do, in every role of a hub", checkRights},

@@ -19,6 +19,15 @@ func standardBed(ctx context.Context, dir string, keep bool) (*cluster.Bed, erro
 
 // bedWith is standardBed with more flags for the API servers of single clusters.
 func bedWith(ctx context.Context, dir string, keep bool, flagsOf map[string][]string) (*cluster.Bed, error) {
+	return newBed(ctx, dir, keep, cluster.Options{Names: []string{"hub-a", "hub-b", "worker-1"}, FlagsOf: flagsOf})
+}
+
+// isolatedBed is the same with these clusters, each in a network namespace of its own.
+func isolatedBed(ctx context.Context, dir string, keep bool, names []string) (*cluster.Bed, error) {
+	return newBed(ctx, dir, keep, cluster.Options{Names: names, Isolated: names})
+}
+
+func newBed(ctx context.Context, dir string, keep bool, o cluster.Options) (*cluster.Bed, error) {
 	owner := os.Getpid()
 	if keep {
 		owner = 0
@@ -26,6 +35,6 @@ func bedWith(ctx context.Context, dir string, keep bool, flagsOf map[string][]st
 	if err := cluster.Down(dir, false); err != nil {
 		return nil, err
 	}
-	return cluster.Up(ctx, cluster.Options{Dir: dir, Launcher: beside("bed"), Kubebed: beside("kubebed"),
-		Owner: owner, Names: []string{"hub-a", "hub-b", "worker-1"}, FlagsOf: flagsOf})
+	o.Dir, o.Owner, o.Launcher, o.Kubebed = dir, owner, beside("bed"), beside("kubebed")
+	return cluster.Up(ctx, o)
 }

@@ -201,12 +201,7 @@ func (c *Cluster) create() error {
 	if err != nil {
 		return err
 	}
-	addresses := []net.IP{net.IPv4(127, 0, 0, 1)}
-	if ip := net.ParseIP(c.Address); !ip.IsLoopback() {
-		addresses = append(addresses, ip)
-	}
-	names := []string{"localhost", "kubernetes.default.svc", c.Name}
-	certificate, key, err := ca.issue(pkix.Name{CommonName: "kube-apiserver"}, names, addresses)
+	certificate, key, err := c.serverCertificate(ca)
 	if err != nil {
 		return err
 	}
@@ -229,6 +224,14 @@ func (c *Cluster) create() error {
 		}
 	}
 	return writeAccountKeys(c.Path("pki"))
+}
+
+func (c *Cluster) serverCertificate(ca *authority) (certificate, key []byte, err error) {
+	addresses := []net.IP{net.IPv4(127, 0, 0, 1)}
+	if ip := net.ParseIP(c.Address); !ip.IsLoopback() {
+		addresses = append(addresses, ip)
+	}
+	return ca.issue(pkix.Name{CommonName: "kube-apiserver"}, []string{"localhost", "kubernetes.default.svc", c.Name}, addresses)
 }
 
 // Parts turns words of a command line into parts: "all", or none, is the control plane.

@@ -36,10 +36,16 @@ func template(name pkix.Name) (*x509.Certificate, error) {
 }
 
 func newAuthority(cluster string) (*authority, error) {
+	return newAuthorityUntil(cluster, certificateLife)
+}
+
+// newAuthorityUntil makes one that is trusted for so long from now on.
+func newAuthorityUntil(cluster string, life time.Duration) (*authority, error) {
 	t, err := template(pkix.Name{CommonName: cluster + " test authority"})
 	if err != nil {
 		return nil, err
 	}
+	t.NotAfter = time.Now().Add(life)
 	t.IsCA, t.BasicConstraintsValid = true, true
 	t.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

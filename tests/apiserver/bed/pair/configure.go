@@ -45,20 +45,29 @@ func (h *Hub) configure(ctx context.Context) error {
 	if err := os.MkdirAll(h.path(""), 0o755); err != nil {
 		return err
 	}
-	for _, c := range []struct {
+	type credential struct {
 		file      string
 		at        *cluster.Cluster
 		namespace string
 		account   string
-	}{
+	}
+	credentials := []credential{
 		{"elector.kubeconfig", h.Cluster, Namespace, "understudy-elector"},
 		{"publisher.kubeconfig", h.Cluster, Namespace, "understudy-publisher"},
 		{"syncer.kubeconfig", h.Cluster, Namespace, "understudy-syncer"},
 		{"peer-observer.kubeconfig", h.peer().Cluster, Namespace, "understudy-peer-observer"},
 		{"peer-syncer.kubeconfig", h.peer().Cluster, Namespace, "understudy-peer-syncer"},
-		{worker + ".kubeconfig", h.pair.Work, "kubeslice-system", "understudy-" + h.Name},
-	} {
+	}
+	for _, w := range h.pair.Workers {
+		credentials = append(credentials, credential{w.Name + ".kubeconfig", w.Cluster, "kubeslice-system", "understudy-" + h.Name})
+	}
+	for _, c := range credentials {
 		if err := h.credential(ctx, c.file, c.at, c.namespace, c.account); err != nil {
+			return err
+		}
+	}
+	for _, w := range h.pair.More {
+		if err := os.WriteFile(h.path(w.Name+".kubeconfig"), w.Kubeconfig(h), 0o400); err != nil {
 			return err
 		}
 	}
@@ -97,7 +106,12 @@ func (h *Hub) yaml() string {
 		line("  %s: {kubeconfig: %s}", name, h.path(name+".kubeconfig"))
 	}
 	line("workers:")
-	line("- {name: %s, project-namespace: %s, kubeconfig: %s}", worker, Project, h.path(worker+".kubeconfig"))
+	for _, w := range h.pair.Workers {
+		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.path(w.Name+".kubeconfig"))
+	}
+	for _, w := range h.pair.More {
+		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.path(w.Name+".kubeconfig"))
+	}
 	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
 	line("listen: {http: \"127.0.0.1:%d\"}", h.port)
 	line("dial: {allow: [%s]}", h.pair.reachable())
@@ -109,7 +123,7 @@ func (h *Hub) yaml() string {
 // reachable are the addresses of the clusters, as ranges: loopback, and those of their networks.
 func (p *Pair) reachable() string {
 	ranges := []string{"127.0.0.0/8"}
-	for _, c := range []*cluster.Cluster{p.Hubs[0].Cluster, p.Hubs[1].Cluster, p.Work} {
+	for _, c := range p.bed.Clusters {
 		if !net.ParseIP(c.Address).IsLoopback() {
 			ranges = append(ranges, c.Address+"/32")
 		}

@@ -6,6 +6,7 @@ package pair
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -22,7 +23,6 @@ import (
 const (
 	Namespace = "kubeslice-controller"
 	Project   = "kubeslice-cisco"
-	worker    = "worker-1"
 )
 
 // tokenLife is far beyond any test.
@@ -44,7 +44,8 @@ var (
 
 // Pair is two hubs and the worker clusters behind them.
 type Pair struct {
-	Worker *Worker // on Work, once it has joined
+	Workers []*Worker // in the bed's order
+	Worker  *Worker   // the first
 
 	Root  string // of the repository: manifests and build/
 	Dir   string // where configurations, credentials and logs go
@@ -56,8 +57,16 @@ type Pair struct {
 	// Proxied are the accounts whose requests go through the fault proxies of the clusters, which
 	// must run.
 	Proxied []string
-	bed     *cluster.Bed
-	uids    int // of hub-a; hub-b's follow
+	// More are further workers of both hubs, by name, each with the kubeconfig that a hub has for it.
+	More []MoreWorker
+	bed  *cluster.Bed
+	uids int // of hub-a; hub-b's follow
+}
+
+// MoreWorker is a worker cluster that no cluster of the bed is.
+type MoreWorker struct {
+	Name       string
+	Kubeconfig func(hub *Hub) []byte
 }
 
 func (p *Pair) block() string {
@@ -83,9 +92,9 @@ func (h *Hub) Client(identity string) (*kube.Client, error) {
 	return kube.Load(h.path(identity + ".kubeconfig"))
 }
 
-// New prepares a pair on a bed's clusters hub-a, hub-b and worker-1. Close ends it.
+// New prepares a pair on a bed's clusters hub-a and hub-b; its others are the workers. Close ends it.
 func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
-	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: FreeUIDs()}
+	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: FreeUIDs(len(bed.Clusters))}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -94,9 +103,6 @@ func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
 		return nil, err
 	}
 	var err error
-	if p.Work, err = bed.Cluster(worker); err != nil {
-		return nil, err
-	}
 	for i, name := range []string{"hub-a", "hub-b"} {
 		h := &Hub{Name: name, pair: p, index: i}
 		if h.Cluster, err = bed.Cluster(name); err != nil {
@@ -110,15 +116,28 @@ func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
 		}
 		p.Hubs[i] = h
 	}
-	if p.Worker, err = newWorker(p); err != nil {
-		return nil, err
+	for _, c := range bed.Clusters {
+		if c == p.Hubs[0].Cluster || c == p.Hubs[1].Cluster {
+			continue
+		}
+		w, err := newWorker(p, c)
+		if err != nil {
+			return nil, err
+		}
+		p.Workers = append(p.Workers, w)
 	}
+	if len(p.Workers) == 0 {
+		return nil, errors.New("a pair needs a worker")
+	}
+	p.Worker, p.Work = p.Workers[0], p.Workers[0].Cluster
 	return p, nil
 }
 
 // Close ends all understudyds.
 func (p *Pair) Close() {
-	p.Worker.Kill()
+	for _, w := range p.Workers {
+		w.Kill()
+	}
 	for _, h := range p.Hubs {
 		h.Kill()
 	}
@@ -145,14 +164,16 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// Bootstrap installs everything on all three clusters at once.
+// Bootstrap installs everything on all clusters at once.
 func (p *Pair) Bootstrap(ctx context.Context) error {
 	var group sync.WaitGroup
-	errs := make([]error, 3)
+	errs := make([]error, len(p.Hubs)+len(p.Workers))
 	for i, h := range p.Hubs {
 		group.Go(func() { errs[i] = h.install(ctx) })
 	}
-	group.Go(func() { errs[2] = p.installWorker(ctx) })
+	for i, w := range p.Workers {
+		group.Go(func() { errs[len(p.Hubs)+i] = w.install(ctx) })
+	}
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
@@ -164,8 +185,10 @@ func (p *Pair) Bootstrap(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
 	}
-	if err := p.Worker.configure(ctx); err != nil {
-		return fmt.Errorf("%s: %w", p.Worker.Name, err)
+	for _, w := range p.Workers {
+		if err := w.configure(ctx); err != nil {
+			return fmt.Errorf("%s: %w", w.Name, err)
+		}
 	}
 	return nil
 }
@@ -193,7 +216,11 @@ func (p *Pair) Apply(ctx context.Context, client *kube.Client, set map[string]st
 // install puts CRDs, HubRole, policies and, once those are in force, rights on a hub: a right that
 // comes before its policy is a gap of about a second.
 func (h *Hub) install(ctx context.Context) error {
-	set := map[string]string{"N": Namespace, "TOKENS": "kubeslice-rbac-worker-" + worker}
+	var tokens []string
+	for _, w := range h.pair.Workers {
+		tokens = append(tokens, w.Account())
+	}
+	set := map[string]string{"N": Namespace, "TOKENS": strings.Join(tokens, ", ")}
 	steps := []func() error{
 		func() error {
 			return h.apply(ctx, namespaceYAML(Namespace)+"---\n"+hubRoleYAML, set,
@@ -258,12 +285,9 @@ func awaitRefusal(ctx context.Context, word string, try func() error) error {
 	}
 }
 
-func (p *Pair) installWorker(ctx context.Context) error {
-	client, err := p.Work.Client()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+// install puts CRDs, policies and, once those are in force, the rights of hubs and follower on a worker.
+func (w *Worker) install(ctx context.Context) error {
+	p, client := w.pair, w.Admin
 	if _, err := client.ApplyAll(ctx, namespaceYAML("kubeslice-system"), "default", nil); err != nil {
 		return err
 	}
@@ -283,7 +307,7 @@ func (p *Pair) installWorker(ctx context.Context) error {
 	}
 	for _, h := range p.Hubs {
 		if err := p.Apply(ctx, client, map[string]string{"HUB": h.Name}, "policy/rbac/worker.yaml"); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
 	return nil

@@ -96,6 +96,13 @@ func (h *Hub) Fault() error {
 	return fmt.Errorf("understudyd of %s ended: %s", h.Name, lines[len(lines)-1])
 }
 
+// Enter runs a command on the hub's side of its link and returns what it printed.
+func (h *Hub) Enter(words ...string) (string, error) {
+	argv := append(h.Cluster.Enter(), words...)
+	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	return string(out), err
+}
+
 // Daemon is the running understudyd, nil before Start.
 func (h *Hub) Daemon() *Process { return h.daemon }
 

@@ -7,17 +7,13 @@ import (
 	"strconv"
 )
 
-// UIDRange is how far apart the uids of two understudyds lie; a pair has three: both hubs' and the
-// worker's.
-const (
-	UIDRange  = 100
-	uidRanges = 3
-)
+// UIDRange is how far apart the uids of two understudyds lie.
+const UIDRange = 100
 
-// FreeUIDs is the first uid of three ranges that nobody runs under: another pair may be up, from a
+// FreeUIDs is the first uid of so many ranges that nobody runs under: another pair may be up, from a
 // demo that was kept, and understudyd refuses to share its uids. It looks from a random place on,
 // so that two pairs that start at the same moment seldom choose alike.
-func FreeUIDs() int {
+func FreeUIDs(ranges int) int {
 	const first, last = 20000, 25700
 	used := map[int]bool{}
 	entries, _ := os.ReadDir("/proc")
@@ -31,16 +27,16 @@ func FreeUIDs() int {
 		}
 	}
 	taken := func(base int) bool {
-		for i := range uidRanges {
+		for i := range ranges {
 			if used[base/UIDRange+i] {
 				return true
 			}
 		}
 		return false
 	}
-	base := first + uidRanges*UIDRange*rand.IntN(10)
+	base := first + ranges*UIDRange*rand.IntN(10)
 	for base < last && taken(base) {
-		base += uidRanges * UIDRange
+		base += ranges * UIDRange
 	}
 	return base
 }

@@ -8,21 +8,23 @@ import (
 	"path/filepath"
 	"strings"
 
+	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 )
-
-// workerAccount is KubeSlice's service account of the worker, on each hub.
-const workerAccount = "kubeslice-rbac-worker-" + worker
 
 // Probes are the questions of hubs to a worker.
 var Probes = kube.Resource{Group: "ha.kubeslice.io", Version: "v1alpha1", Name: "hubprobes"}
 
-// Worker is the understudyd on worker-1: mode follower.
+// Worker is the understudyd on a worker cluster: mode follower.
 type Worker struct {
 	Hub
 	// Operator puts beside the follower what an operator that knows of none reads: a Secret, and a
 	// Deployment that would mount it.
-	Operator bool
+	Operator          bool
+	Interval, Timeout string // of its looks
+	// Bundle, when set, makes the CA file of a hub out of the hub's CA; Spell its endpoint.
+	Bundle func(hub *Hub, ca []byte) []byte
+	Spell  func(endpoint string) string
 }
 
 // OperatorSecret and OperatorDeployment are their names.
@@ -31,15 +33,18 @@ const (
 	OperatorDeployment = "kubeslice-operator"
 )
 
-func newWorker(p *Pair) (*Worker, error) {
-	w := &Worker{Hub: Hub{Name: worker, Cluster: p.Work, pair: p, index: 2}}
+func newWorker(p *Pair, c *cluster.Cluster) (*Worker, error) {
+	w := &Worker{Hub: Hub{Name: c.Name, Cluster: c, pair: p, index: len(p.Hubs) + len(p.Workers)}, Interval: "2s", Timeout: "1s"}
 	var err error
-	if w.Admin, err = p.Work.Client(); err != nil {
+	if w.Admin, err = c.Client(); err != nil {
 		return nil, err
 	}
 	w.port, err = freePort()
 	return w, err
 }
+
+// Account is KubeSlice's service account of the worker, on each hub.
+func (w *Worker) Account() string { return "kubeslice-rbac-worker-" + w.Name }
 
 // HandOver is where the worker's own software reads which hub to use.
 func (w *Worker) HandOver() string { return filepath.Join(w.RunDirectory(), "hub") }
@@ -50,12 +55,20 @@ func (w *Worker) Handed(file string) string {
 	return string(text)
 }
 
-// InstallWitness gives the worker's account of a project the sight of the hub's Lease.
+// InstallWitness gives the workers' accounts of a project the sight of the hub's Lease.
 func (h *Hub) InstallWitness(ctx context.Context, project string) error {
-	return h.pair.Apply(ctx, h.Admin, map[string]string{
-		"N": Namespace, "PROJECT": project, "WORKER": worker, "ACCOUNT": workerAccount,
-	}, "policy/rbac/hub-worker.yaml")
+	for _, w := range h.pair.Workers {
+		if err := h.pair.Apply(ctx, h.Admin, map[string]string{
+			"N": Namespace, "PROJECT": project, "WORKER": w.Name, "ACCOUNT": w.Account(),
+		}, "policy/rbac/hub-worker.yaml"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// Reconfigure writes configuration and credentials of a hub anew, from what its cluster has now.
+func (h *Hub) Reconfigure(ctx context.Context) error { return h.configure(ctx) }
 
 // configure writes the worker's own credential, CAs and understudy.yaml.
 func (w *Worker) configure(ctx context.Context) error {
@@ -72,6 +85,9 @@ func (w *Worker) configure(ctx context.Context) error {
 		ca, err := os.ReadFile(hub.Cluster.CAFile())
 		if err != nil {
 			return err
+		}
+		if w.Bundle != nil {
+			ca = w.Bundle(hub, ca)
 		}
 		if err := os.WriteFile(w.path(hub.Name+".crt"), ca, 0o644); err != nil {
 			return err
@@ -139,13 +155,13 @@ func (w *Worker) RestartedFor(ctx context.Context) (string, int64) {
 // names it, as whoever installs a worker does, and starts the follower. The second hub's token comes
 // by itself.
 func (w *Worker) Join(ctx context.Context) error {
-	secret, err := w.pair.Hubs[0].Admin.Get(ctx, kube.Secrets.Path(Project, workerAccount))
+	secret, err := w.pair.Hubs[0].Admin.Get(ctx, kube.Secrets.Path(Project, w.Account()))
 	if err != nil {
 		return err
 	}
 	token, err := base64.StdEncoding.DecodeString(secret.Text("data", "token"))
 	if err != nil || len(token) == 0 {
-		return fmt.Errorf("Secret %s/%s holds no token yet", Project, workerAccount)
+		return fmt.Errorf("Secret %s/%s holds no token yet", Project, w.Account())
 	}
 	if err := os.WriteFile(w.path("hub-a.token"), token, 0o400); err != nil {
 		return err
@@ -160,14 +176,19 @@ func (w *Worker) yaml() string {
 	line("self: %s", w.Name)
 	line("hubs:")
 	for _, hub := range w.pair.Hubs {
-		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, hub.Cluster.URL(), w.path(hub.Name+".crt"))
+		endpoint := hub.Cluster.URL()
+		if w.Spell != nil {
+			endpoint = w.Spell(endpoint)
+		}
+		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, endpoint, w.path(hub.Name+".crt"))
 	}
 	line("namespace: %s", Namespace)
 	operator := ""
 	if w.Operator {
 		operator = fmt.Sprintf(", operator-secret: %s, operator-deployment: %s", OperatorSecret, OperatorDeployment)
 	}
-	line("follower: {project-namespace: %s, interval: 2s, timeout: 1s, handover-directory: %s%s}", Project, w.HandOver(), operator)
+	line("follower: {project-namespace: %s, interval: %s, timeout: %s, handover-directory: %s%s}",
+		Project, w.Interval, w.Timeout, w.HandOver(), operator)
 	line("credentials:")
 	line("  follower: {kubeconfig: %s}", w.path("follower.kubeconfig"))
 	line("  hub-a: {token-file: %s}", w.path("hub-a.token"))

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/workers"
+)
+
+// checkWorkers brings up two hubs and three workers, each in a network of its own, and holds what the
+// workers see against the rules, one line a check.
+func checkWorkers(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	dir := dirFlag(flags)
+	keep := flags.Bool("keep", false, "leave everything up at the end")
+	flags.Parse(args)
+	bed, err := isolatedBed(ctx, *dir, *keep, workers.Names)
+	if err != nil {
+		return err
+	}
+	err = workers.Run(ctx, workers.Options{Root: root(),
+		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Parts: flags.Args()})
+	if *keep {
+		return err
+	}
+	if downErr := cluster.Down(*dir, true); err == nil {
+		err = downErr
+	}
+	return err
+}

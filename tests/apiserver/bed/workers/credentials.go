@@ -1,0 +1,347 @@
+package workers
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+const system = "kubeslice-system"
+
+// software is what the worker's own software does with the hand-over: it reads the directory and asks
+// the hub for its Cluster, again and again. A second without it is a lost one.
+type software struct {
+	sync.Mutex
+	worker *pair.Worker
+	good   int
+	wrong  []string
+	stop   context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+func (r *run) startSoftware(ctx context.Context, w *pair.Worker) *software {
+	s := &software{worker: w}
+	ctx, s.stop = context.WithCancel(ctx)
+	s.ended.Go(func() {
+		for ctx.Err() == nil {
+			client, err := kube.New(w.Handed("endpoint"), []byte(w.Handed("ca.crt")), kube.User{Token: w.Handed("token")})
+			if err == nil {
+				_, err = client.Get(ctx, kube.Clusters.Path(w.Handed("namespace"), w.Name))
+				client.Close()
+			}
+			s.Lock()
+			if err == nil {
+				s.good++
+			} else if ctx.Err() == nil {
+				s.wrong = append(s.wrong, err.Error())
+			}
+			s.Unlock()
+			kube.Pause(ctx, 50*time.Millisecond)
+		}
+	})
+	return s
+}
+
+// end is nil when every request was answered.
+func (s *software) end() error {
+	s.stop()
+	s.ended.Wait()
+	if len(s.wrong) > 0 {
+		return fmt.Errorf("%d of %d requests failed: %s", len(s.wrong), s.good+len(s.wrong), s.wrong[0])
+	}
+	if s.good == 0 {
+		return errors.New("it asked nothing")
+	}
+	return nil
+}
+
+// missed is how many looks of the follower failed, by its own count.
+func missed(w *pair.Worker) string {
+	var b strings.Builder
+	for line := range strings.Lines(metrics(w)) {
+		if strings.HasPrefix(line, "kubeslice_worker_hub_probe_errors_total") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// metrics are read where the worker's monitor listens, in its network namespace.
+func metrics(w *pair.Worker) string {
+	out, err := w.Enter("curl", "-s", "--max-time", "5", w.HTTP()+"/metrics")
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// deliver writes keys of the Secret that a hub delivers into, as somebody could who may.
+func deliver(ctx context.Context, w *pair.Worker, h *pair.Hub, set map[string][]byte) error {
+	data := map[string]any{}
+	for key, value := range set {
+		data[key] = base64.StdEncoding.EncodeToString(value)
+	}
+	_, err := w.Admin.Merge(ctx, kube.Secrets.Path(system, "understudy-hub-"+h.Name), kube.Object{"data": data})
+	return err
+}
+
+func delivered(ctx context.Context, w *pair.Worker, h *pair.Hub, key string) ([]byte, error) {
+	o, err := w.Admin.Get(ctx, kube.Secrets.Path(system, "understudy-hub-"+h.Name))
+	if err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.DecodeString(o.Text("data", key))
+}
+
+// atOnce are people's hands on one worker, and strange credentials on another.
+func (r *run) atOnce(ctx context.Context) error {
+	return both(func() error { return r.hands(ctx) }, func() error { return r.credentials(ctx) })
+}
+
+// credentials delivers what must not be used beside what works, and rotates a token.
+func (r *run) credentials(ctx context.Context) error {
+	leads, other, err := r.leader(ctx)
+	if err != nil {
+		return err
+	}
+	w := r.workers[0]
+	if err := eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
+		return err
+	}
+	before := missed(w)
+	s := r.startSoftware(ctx, w)
+	err = r.strangeTokens(ctx, w, leads, other)
+	if err == nil {
+		err = r.rotate(ctx, w, leads)
+	}
+	r.check("nothing that was delivered cost a request of the worker's software (H12)", s.end())
+	if err != nil {
+		return err
+	}
+	var lost error
+	if after := missed(w); before == "" || after != before {
+		lost = fmt.Errorf("before %q, after %q", before, after)
+	}
+	r.check("nor a look of its follower", lost)
+	return nil
+}
+
+// renewal is B9 on a hub that a worker follows.
+func (r *run) renewal(ctx context.Context) error {
+	leads, other, err := r.leader(ctx)
+	if err != nil {
+		return err
+	}
+	w := r.workers[2]
+	if err := eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
+		return err
+	}
+	return r.renew(ctx, w, leads, other)
+}
+
+func (r *run) strangeTokens(ctx context.Context, w *pair.Worker, h, other *pair.Hub) error {
+	good, err := delivered(ctx, w, h, "token")
+	if err != nil || len(good) == 0 {
+		return fmt.Errorf("the delivered token: %q, %w", good, err)
+	}
+	ca, err := delivered(ctx, w, h, "ca.crt")
+	if err != nil {
+		return err
+	}
+	foreign, err := delivered(ctx, w, other, "token")
+	if err != nil {
+		return err
+	}
+	otherCA, err := os.ReadFile(other.Cluster.CAFile())
+	if err != nil {
+		return err
+	}
+	powerless, err := h.Admin.Token(ctx, pair.Project, "default", time.Hour)
+	if err != nil {
+		return err
+	}
+	short, err := h.Admin.Token(ctx, pair.Project, w.Account(), 11*time.Minute)
+	if err != nil {
+		return err
+	}
+	state := func(name string, set map[string][]byte, want string) error {
+		if err := deliver(ctx, w, h, set); err != nil {
+			return err
+		}
+		r.check("delivered "+name+": "+want, eventually(ctx, patience, func() error { return has(ctx, w, "CredentialReady-"+h.Name, want) }))
+		return nil
+	}
+	token := func(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
+	for _, row := range []struct {
+		name string
+		set  map[string][]byte
+		want string
+	}{
+		{"the other hub's token", token(string(foreign)), "True DeliveredUnauthorized"},
+		{"a token without rights", token(powerless), "True DeliveredForbidden"},
+		{"no token at all, but words", token("no token, but words"), "True DeliveredUnusable"},
+		{"a token for another endpoint", map[string][]byte{"token": []byte(short), "endpoint": []byte(other.Cluster.URL())}, "True DeliveredUnusable"},
+		{"a token that ends soon", map[string][]byte{"token": []byte(short), "endpoint": []byte(h.Cluster.URL() + "/")}, "True ExpiresSoon"},
+		{"the good one again", token(string(good)), "True Proved"},
+		{"a CA that does not vouch for the hub", map[string][]byte{"ca.crt": otherCA}, "True DeliveredCertVerificationFailed"},
+		{"the CA again", map[string][]byte{"ca.crt": ca}, "True Proved"},
+	} {
+		if err := state(row.name, row.set, row.want); err != nil {
+			return err
+		}
+	}
+	if err := deliver(ctx, w, h, token("")); err != nil {
+		return err
+	}
+	r.check("an empty token for two seconds: what works stays (D13)", stays(ctx, 2*time.Second, func() error {
+		return has(ctx, w, "CredentialReady-"+h.Name, "True Proved")
+	}))
+	return deliver(ctx, w, h, token(string(good)))
+}
+
+// rotate gives the worker's account a second token, points the Cluster at it, and takes the first one
+// away once the second is in use: at each moment one of them works.
+func (r *run) rotate(ctx context.Context, w *pair.Worker, h *pair.Hub) error {
+	next := w.Account() + "-next"
+	var names []string
+	for _, each := range r.workers {
+		names = append(names, each.Account())
+	}
+	for _, hub := range r.pair.Hubs {
+		if err := r.pair.Apply(ctx, hub.Admin, map[string]string{"N": pair.Namespace, "TOKENS": strings.Join(append(names, next), ", ")},
+			"policy/rbac/hub.yaml"); err != nil {
+			return err
+		}
+	}
+	if _, err := h.Admin.Create(ctx, kube.Secrets.Path(pair.Project, ""), kube.Object{
+		"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+		"metadata": map[string]any{"name": next, "annotations": map[string]any{"kubernetes.io/service-account.name": w.Account()}},
+	}); err != nil {
+		return err
+	}
+	var token []byte
+	if err := eventually(ctx, patience, func() error {
+		o, err := h.Admin.Get(ctx, kube.Secrets.Path(pair.Project, next))
+		if err == nil {
+			token, err = base64.StdEncoding.DecodeString(o.Text("data", "token"))
+		}
+		if err == nil && len(token) == 0 {
+			err = errors.New("the second token is not filled")
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	begin := time.Now()
+	if _, err := h.Admin.Merge(ctx, kube.Clusters.Path(pair.Project, w.Name, "status"),
+		kube.Object{"status": map[string]any{"secretName": next}}); err != nil {
+		return err
+	}
+	r.check("a rotated token is delivered, tried and handed over (H12, B10)", eventually(ctx, patience, func() error {
+		if !bytes.Equal(token, []byte(w.Handed("token"))) {
+			return errors.New("the hand-over has another token")
+		}
+		return has(ctx, w, "CredentialReady-"+h.Name, "True Proved")
+	}))
+	r.tell("handed over %.1f s after the Cluster named it", time.Since(begin).Seconds())
+	if err := h.Admin.Delete(ctx, kube.Secrets.Path(pair.Project, w.Account())); err != nil {
+		return err
+	}
+	r.check("and the old one is withdrawn without a gap", stays(ctx, 3*time.Second, func() error { return follows(ctx, w, h) }))
+	return nil
+}
+
+// renew is B9 on the hub that leads: its CA is replaced with the old and the new one together ahead of
+// the change, and then once more without a word.
+func (r *run) renew(ctx context.Context, w *pair.Worker, h, other *pair.Hub) error {
+	next, err := h.Cluster.Renew()
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(h.Cluster.CAFile())
+	if err != nil {
+		return err
+	}
+	// The operator adds the new CA to the hub's file; the workers' files stay.
+	if err := os.WriteFile(h.Cluster.CAFile(), append(bytes.Clone(old), next.CA...), 0o600); err != nil {
+		return err
+	}
+	defer os.WriteFile(h.Cluster.CAFile(), old, 0o600)
+	if err := h.Reconfigure(ctx); err != nil {
+		return err
+	}
+	h.Restart()
+	s := r.startSoftware(ctx, w)
+	r.check("old and new CA together reach the worker and are handed over, its own file untouched (B9)", eventually(ctx, patience, func() error {
+		if !strings.Contains(w.Handed("ca.crt"), strings.TrimSpace(string(next.CA))) {
+			return errors.New("the hand-over does not have the new CA")
+		}
+		return follows(ctx, w, h)
+	}))
+	back, err := h.Cluster.Serve(next)
+	if err != nil {
+		return err
+	}
+	r.check("the hub presents the new certificate: the worker stays connected over new connections (B9)", errors.Join(
+		presents(ctx, h, next.CA), w.Cluster.Disconnect(h.Cluster), stays(ctx, 4*time.Second, func() error {
+			return errors.Join(follows(ctx, w, h), r.proven(ctx, w))
+		})))
+	r.check("the worker's software lost nothing by it", s.end())
+
+	// Without overlap: nobody told the worker.
+	sudden, err := h.Cluster.Renew()
+	if err != nil {
+		return err
+	}
+	if _, err := h.Cluster.Serve(sudden); err != nil {
+		return err
+	}
+	if err := presents(ctx, h, sudden.CA); err != nil {
+		return err
+	}
+	if err := w.Cluster.Disconnect(h.Cluster); err != nil {
+		return err
+	}
+	r.check("a new CA without a word: CertVerificationFailed, and the other hub is still good (B9, W27)", eventually(ctx, patience, func() error {
+		return errors.Join(has(ctx, w, "ControllerConnected", "False CertVerificationFailed"),
+			has(ctx, w, "CredentialReady-"+h.Name, "False CertVerificationFailed"),
+			has(ctx, w, "CredentialReady-"+other.Name, "True Proved"))
+	}))
+	if err := deliver(ctx, w, h, map[string][]byte{"ca.crt": sudden.CA}); err != nil {
+		return err
+	}
+	r.check("and a delivered CA is not believed while nobody trusted vouches for it (H19)", stays(ctx, 4*time.Second, func() error {
+		return has(ctx, w, "CredentialReady-"+h.Name, "False CertVerificationFailed")
+	}))
+	if _, err := h.Cluster.Serve(back); err != nil {
+		return err
+	}
+	r.check("mended: the worker is connected again by itself (W27)", r.allFollow(ctx, []*pair.Worker{w}, h))
+	return nil
+}
+
+// presents waits until new connections to a hub are signed by a CA.
+func presents(ctx context.Context, h *pair.Hub, ca []byte) error {
+	return eventually(ctx, patience, func() error {
+		client, err := kube.New(h.Cluster.URL(), ca, kube.User{Token: "x"})
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		_, err = client.Do(ctx, http.MethodGet, "/version", "", nil)
+		if kube.IsCode(err, 401) || kube.IsCode(err, 403) {
+			return nil
+		}
+		return err
+	})
+}
