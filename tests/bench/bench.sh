@@ -7,3 +7,4 @@ tests/bench/fence.sh
 tools/kubebed.sh >/dev/null
 tools/bed.sh >/dev/null
 build/bed demo --dir build/bench.run --bench
+build/bed workers --dir build/bench.run --bench

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"understudy.test/bed/cluster"
+	"understudy.test/bed/many"
 	"understudy.test/bed/workers"
 )
 
@@ -15,7 +16,11 @@ import (
 func checkWorkers(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	dir := dirFlag(flags)
 	keep := flags.Bool("keep", false, "leave everything up at the end")
+	bench := flags.Bool("bench", false, "print figures of a hub with 200 workers instead")
 	flags.Parse(args)
+	if *bench {
+		return benchWorkers(ctx, *dir)
+	}
 	bed, err := isolatedBed(ctx, *dir, *keep, workers.Names)
 	if err != nil {
 		return err
@@ -26,6 +31,19 @@ func checkWorkers(ctx context.Context, flags *flag.FlagSet, args []string) error
 		return err
 	}
 	if downErr := cluster.Down(*dir, true); err == nil {
+		err = downErr
+	}
+	return err
+}
+
+// benchWorkers measures re-pointing on one real API server that is two hundred workers.
+func benchWorkers(ctx context.Context, dir string) error {
+	bed, err := standardBed(ctx, dir, false)
+	if err != nil {
+		return err
+	}
+	err = many.Bench(ctx, many.Options{Root: root(), Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Workers: 200, Dead: 50})
+	if downErr := cluster.Down(dir, err != nil); err == nil {
 		err = downErr
 	}
 	return err
