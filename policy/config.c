@@ -4,10 +4,18 @@
  */
 #include "policy/config.h"
 
+#include <string.h>
+
 const char *config_text_at(const struct us_config *config, config_text text)
 {
 	/* config_check refuses such an offset; this keeps even an unchecked struct readable. */
 	return config->pool + (text < CONFIG_POOL_BYTES ? text : 0);
+}
+
+bool config_may_mirror(const struct us_config *config, const char *namespace)
+{
+	return strncmp(namespace, "kube-", 5) != 0 && strcmp(namespace, "default") != 0 &&
+	       strcmp(namespace, config_text_at(config, config->namespace)) != 0;
 }
 
 uint32_t config_request_deadline_ms(const struct us_config *config)

@@ -123,6 +123,9 @@ _Static_assert(sizeof(struct us_config) <= 256 * 1024, "root reads at most 256 K
 
 /* The text at an offset; never NULL, valid as long as the struct. */
 const char *config_text_at(const struct us_config *config, config_text text);
+/* May a Namespace of this name be mirrored, if its labels say so? The cluster's own and the
+ * controller's never are: a label that anybody can put on must open nothing in them (B1, B25). */
+bool config_may_mirror(const struct us_config *config, const char *namespace);
 /* RT, one request's own deadline: (renew-deadline - retry-period) / 2, in ms (H17). */
 uint32_t config_request_deadline_ms(const struct us_config *config);
 /* The slot of this hub (C7): its position in `hubs`. */

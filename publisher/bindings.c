@@ -137,6 +137,7 @@ static void on_begin(void *arg)
 static void on_object(void *arg, enum kube_watch_event event, const json_t *object)
 {
 	struct publisher *publisher = arg;
+	const struct us_config *config = role_config(publisher->process);
 	const char *name = kube_json_text(kube_json_at(object, "metadata", NULL), "name");
 	bool leaves = event == KUBE_WATCH_DELETED ||
 		      strcmp(kube_json_text(kube_json_at(object, "status", NULL), "phase"),
@@ -150,6 +151,10 @@ static void on_object(void *arg, enum kube_watch_event event, const json_t *obje
 	if (leaves) {
 		if (at < publisher->namespace_count)
 			remove_namespace(publisher, at);
+		return;
+	}
+	if (!config_may_mirror(config, name)) {
+		log_warn("namespace %s is never mirrored, whatever its labels say", name);
 		return;
 	}
 	if (at == publisher->namespace_count) {

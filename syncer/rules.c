@@ -114,17 +114,22 @@ static bool role_allowed(const struct us_config *config, const json_t *role, cha
 	return true;
 }
 
-/* Our own identities take no rights from mirrored objects (B25). */
+/* Our own identities take no rights from mirrored objects (B25), whichever way they are named. */
 static bool names_own_identity(const struct us_config *config, const json_t *binding)
 {
+	const char *home = config_text_at(config, config->namespace);
 	const json_t *subjects = json_object_get(binding, "subjects");
+	char user[128];
+	int n = snprintf(user, sizeof(user), "system:serviceaccount:%s:understudy-", home);
 
 	for (size_t i = 0; i < json_array_size(subjects); i++) {
 		const json_t *subject = json_array_get(subjects, i);
+		const char *name = kube_json_text(subject, "name");
 
-		if (strcmp(kube_json_text(subject, "namespace"),
-			config_text_at(config, config->namespace)) == 0 &&
-		    strncmp(kube_json_text(subject, "name"), "understudy-", 11) == 0)
+		if (strncmp(name, user, (size_t)n) == 0)
+			return true;
+		if (strcmp(kube_json_text(subject, "namespace"), home) == 0 &&
+		    strncmp(name, "understudy-", 11) == 0)
 			return true;
 	}
 	return false;

@@ -31,6 +31,19 @@ static void test_request_deadline(void **state)
 	assert_int_equal(config_request_deadline_ms(&config), 1050);
 }
 
+static void test_never_mirrored_B25(void **state)
+{
+	static const char *const never[] = { "kube-system", "kube-x", "default", "n" };
+
+	(void)state;
+	config.namespace = 1;
+	config.pool[1] = 'n';
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		assert_false(config_may_mirror(&config, never[i]));
+	assert_true(config_may_mirror(&config, "kubeslice-cisco"));
+	assert_true(config_may_mirror(&config, "defaults"));
+}
+
 static void test_shards(void **state)
 {
 	(void)state;
@@ -102,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_request_deadline, reset),
+		cmocka_unit_test_setup(test_never_mirrored_B25, reset),
 		cmocka_unit_test_setup(test_shards, reset),
 		cmocka_unit_test_setup(test_text, reset),
 		cmocka_unit_test_setup(test_credentials, reset),

@@ -107,6 +107,9 @@ static void what_escalates_is_refused_by_name(void **state)
 	assert_false(allows(KIND_ROLE_BINDING,
 	    "{\"roleRef\":{\"kind\":\"Role\",\"name\":\"r\"},\"subjects\":[{\"name\":"
 	    "\"understudy-syncer\",\"namespace\":\"kubeslice-controller\"}]}")); /* B25 */
+	assert_false(allows(KIND_ROLE_BINDING,
+	    "{\"roleRef\":{\"kind\":\"Role\",\"name\":\"r\"},\"subjects\":[{\"kind\":\"User\","
+	    "\"name\":\"system:serviceaccount:kubeslice-controller:understudy-elector\"}]}"));
 	assert_false(allows(KIND_ROLE_BINDING, "{}"));
 }
 

@@ -18,9 +18,9 @@ func mirrorRows() []row {
 		{as, "mirrors a token Secret", accepted, post(kube.Secrets.Path(mirrored, ""), copied(shell(workerToken+"-2")))},
 		{as, "changes a mirrored Secret", accepted, put(kube.Secrets.Path(mirrored, workerToken), touch)},
 		{as, "deletes a mirrored Secret", accepted, remove(kube.Secrets.Path(mirrored, workerToken))},
-		{as, "mirrors a Role", accepted, post(roles.Path(mirrored, ""), copied(role("new")))},
-		{as, "changes a Role", accepted, put(roles.Path(mirrored, "everything"), touch)},
-		{as, "mirrors a RoleBinding", accepted, post(roleBindings.Path(mirrored, ""), copied(binding("new", "Role", "everything", mirrored, "default")))},
+		{as, "mirrors a Role", accepted, post(roles.Path(mirrored, ""), copied(readers("new")))},
+		{as, "changes a Role", accepted, put(roles.Path(mirrored, "readers"), touch)},
+		{as, "mirrors a RoleBinding", accepted, post(roleBindings.Path(mirrored, ""), copied(binding("new", "Role", "readers", mirrored, "default")))},
 		{as, "mirrors a Project", accepted, post(kube.Projects.Path(home, ""), copied(project("new")))},
 		{as, "changes a Project", accepted, put(kube.Projects.Path(home, "blue"), touch)},
 		{as, "deletes a Project", accepted, remove(kube.Projects.Path(home, "blue"))},
@@ -35,7 +35,7 @@ func mirrorRows() []row {
 // boundaryRows is what a hostile syncer would try on a Standby, where its rights are widest.
 func boundaryRows() []row {
 	const as = "syncer"
-	all := binding("hostile", "Role", "everything", home, "understudy-syncer")
+	all := binding("hostile", "Role", "readers", home, "understudy-syncer")
 	return []row{
 		{as, "makes an object that is no copy", notAllowed, post(qualities.Path(mirrored, ""), quality("new"))},
 		{as, "takes a copy's label off", notAllowed, put(qualities.Path(mirrored, "copy"), relabel(syncedFrom, ""))},
@@ -51,8 +51,8 @@ func boundaryRows() []row {
 		{as, "binds cluster-admin in the mirror", noGrant, post(roleBindings.Path(mirrored, ""), copied(binding("x", "ClusterRole", "cluster-admin", home, "understudy-syncer")))},
 		{as, "binds mirror-secrets in the controller's namespace", notAllowed, post(roleBindings.Path(home, ""), copied(binding("x", "ClusterRole", "understudy-mirror-secrets", home, "understudy-syncer")))},
 		{as, "binds the elector's Role to itself", notAllowed, post(roleBindings.Path(home, ""), copied(binding("x", "Role", "understudy-elector", home, "understudy-syncer")))},
-		{as, "makes a Role in the controller's namespace", notAllowed, post(roles.Path(home, ""), copied(role("hostile")))},
-		{as, "makes a Role in kube-system", notAllowed, post(roles.Path("kube-system", ""), copied(role("hostile")))},
+		{as, "makes a Role in the controller's namespace", notAllowed, post(roles.Path(home, ""), copied(readers("hostile")))},
+		{as, "makes a Role in kube-system", notAllowed, post(roles.Path("kube-system", ""), copied(readers("hostile")))},
 		{as, "widens its own Role", notAllowed, put(roles.Path(home, "understudy-archive"), relabel(syncedFrom, "active"))},
 		{as, "deletes the elector's binding", notAllowed, remove(roleBindings.Path(home, "understudy-elector"))},
 		{as, "binds itself elsewhere", notAllowed, post(roleBindings.Path(plain, ""), copied(all))},
@@ -67,6 +67,55 @@ func boundaryRows() []row {
 		{as, "makes a Namespace with another owner", notAllowed, post(kube.Namespaces.Path("", ""), copied(labelled(namespace("new"), ownerLabel, "nobody")))},
 		{as, "deletes a Namespace elsewhere", notAllowed, remove(kube.Namespaces.Path("", plain))},
 		{as, "deletes the controller's namespace", notAllowed, remove(kube.Namespaces.Path("", home))},
+	}
+}
+
+// contentRows is what a hostile source would feed to the mirror (B1, B25): the syncer refuses it by
+// its own list, and this is the API server's no to a syncer that does not.
+func contentRows() []row {
+	const as = "syncer"
+	role := func(group, resource string, verbs ...any) request {
+		return post(roles.Path(mirrored, ""), copied(granting("new", group, resource, verbs...)))
+	}
+	bind := func(kind, name, namespace, account string) request {
+		return post(roleBindings.Path(mirrored, ""), copied(binding("new", kind, name, namespace, account)))
+	}
+	urls := copied(granting("new", "", "secrets", "get"))
+	urls["rules"] = append(urls["rules"].([]any), map[string]any{"nonResourceURLs": []any{"/metrics"}, "verbs": []any{"get"}})
+	elector := binding("new", "Role", "readers", mirrored, "default")
+	elector["subjects"] = []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "User",
+		"name": "system:serviceaccount:" + home + ":understudy-elector"}}
+	nobody := binding("new", "Role", "readers", mirrored, "default")
+	delete(nobody, "subjects")
+	token := func(kind string) kube.Object { return copied(secret("new", kind)) }
+	release := copied(granting("new", "", "secrets", "get"))
+	return []row{
+		{as, "mirrors a Role on KubeSlice's own kinds", accepted, role("worker.kubeslice.io", "*", "*")},
+		{as, "mirrors a Role that reads Pods", accepted, role("", "pods", "get", "list", "watch")},
+		{as, "mirrors a Role that writes ConfigMaps", accepted, role("", "configmaps", "get", "create", "update", "patch", "delete")},
+		{as, "mirrors a Role that grants everything", notAllowed, post(roles.Path(mirrored, ""), copied(everything("new")))},
+		{as, "mirrors a Role that starts Pods", notAllowed, role("", "pods", "get", "create")},
+		{as, "mirrors a Role that reads everything of a group", notAllowed, role("apps", "*", "get")},
+		{as, "mirrors a Role of all groups", notAllowed, role("*", "secrets", "get")},
+		{as, "mirrors a Role that mints tokens", notAllowed, role("", "serviceaccounts/token", "create")},
+		{as, "mirrors a Role that impersonates", notAllowed, role("", "users", "impersonate")},
+		{as, "mirrors a Role that escalates", notAllowed, role("rbac.authorization.k8s.io", "roles", "escalate", "bind")},
+		{as, "mirrors a Role that deletes all Secrets at once", notAllowed, role("", "secrets", "deletecollection")},
+		{as, "mirrors a Role on URLs", "422 cannot apply to non-resource URLs", post(roles.Path(mirrored, ""), urls)},
+		{as, "mirrors a Role without rules", accepted, post(roles.Path(mirrored, ""), copied(object("rbac.authorization.k8s.io/v1", "Role", "new", kube.Object{"rules": nil})))},
+		{as, "mirrors a RoleBinding without subjects", accepted, post(roleBindings.Path(mirrored, ""), copied(nobody))},
+		{as, "widens a mirrored Role", notAllowed, put(roles.Path(mirrored, "readers"), func(o kube.Object) {
+			o["rules"] = everything("x")["rules"]
+		})},
+		{as, "binds a ClusterRole in the mirror", notAllowed, bind("ClusterRole", "view", mirrored, "default")},
+		{as, "binds the mirror's own ClusterRole to another", notAllowed, bind("ClusterRole", "understudy-mirror-secrets", mirrored, "default")},
+		{as, "binds a mirrored Role to itself", notAllowed, bind("Role", "readers", home, "understudy-syncer")},
+		{as, "binds a mirrored Role to the elector, as a user", notAllowed, post(roleBindings.Path(mirrored, ""), copied(elector))},
+		{as, "mirrors a bootstrap token", notAllowed, post(kube.Secrets.Path(mirrored, ""), token("bootstrap.kubernetes.io/token"))},
+		{as, "mirrors a Helm release", notAllowed, post(kube.Secrets.Path(mirrored, ""), token("helm.sh/release.v1"))},
+		{as, "makes a copy in kube-mine, which bears the owner's label", notAllowed, post(roles.Path("kube-mine", ""), release)},
+		{as, "changes that Namespace", notAllowed, put(kube.Namespaces.Path("", "kube-mine"), touch)},
+		{as, "makes a Namespace kube-new", notAllowed, post(kube.Namespaces.Path("", ""), mirroredNamespace("kube-new"))},
 	}
 }
 

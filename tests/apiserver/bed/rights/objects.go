@@ -109,10 +109,24 @@ func shell(name string) kube.Object {
 
 func config(name string) kube.Object { return object("v1", "ConfigMap", name, nil) }
 
-// role lets its holders do everything in its namespace: the worst that a mirror could be told.
-func role(name string) kube.Object {
+// everything lets its holders do everything in its namespace: the worst that a mirror could be told.
+func everything(name string) kube.Object {
 	return object("rbac.authorization.k8s.io/v1", "Role", name, kube.Object{"rules": []any{map[string]any{
 		"apiGroups": []any{"*"}, "resources": []any{"*"}, "verbs": []any{"*"}}}})
+}
+
+// readers is a Role as KubeSlice makes them for workers.
+func readers(name string) kube.Object {
+	o := granting(name, "", "secrets", "get", "list", "create")
+	o["rules"] = append(o["rules"].([]any), map[string]any{"apiGroups": []any{"controller.kubeslice.io", "worker.kubeslice.io"},
+		"resources": []any{"*"}, "verbs": []any{"*"}})
+	return o
+}
+
+// granting is a Role with one rule.
+func granting(name, group, resource string, verbs ...any) kube.Object {
+	return object("rbac.authorization.k8s.io/v1", "Role", name, kube.Object{"rules": []any{map[string]any{
+		"apiGroups": []any{group}, "resources": []any{resource}, "verbs": verbs}}})
 }
 
 // binding gives a role (kind Role or ClusterRole) to an account of a namespace.
@@ -177,9 +191,9 @@ func (s *suite) populate(ctx context.Context) error {
 	s.inOrder(ctx, "a Standby's copies", []row{
 		{"syncer", "creates a ServiceAccount", accepted, post(kube.ServiceAccounts.Path(mirrored, ""), copied(serviceAccount(workerToken)))},
 		{"syncer", "creates a token Secret without a token", accepted, post(kube.Secrets.Path(mirrored, ""), copied(shell(workerToken)))},
-		{"syncer", "creates a Role", accepted, post(roles.Path(mirrored, ""), copied(role("everything")))},
+		{"syncer", "creates a Role", accepted, post(roles.Path(mirrored, ""), copied(readers("readers")))},
 		{"syncer", "creates a RoleBinding", accepted, post(roleBindings.Path(mirrored, ""),
-			copied(binding("worker-1", "Role", "everything", mirrored, workerToken)))},
+			copied(binding("worker-1", "Role", "readers", mirrored, workerToken)))},
 		{"syncer", "creates a SliceQoSConfig", accepted, post(qualities.Path(mirrored, ""), copied(quality("copy")))},
 		{"syncer", "creates a Cluster", accepted, post(kube.Clusters.Path(mirrored, ""), copied(workerCluster("worker-1")))},
 		{"syncer", "creates a WorkerSliceGateway", accepted, post(gateways.Path(mirrored, ""), copied(gateway("copy")))},
@@ -188,6 +202,7 @@ func (s *suite) populate(ctx context.Context) error {
 		{"elector", "makes its Lease", accepted, post(lease(""), object("coordination.k8s.io/v1", "Lease", pairLease, nil))},
 		{"elector", "makes the armed record", accepted, post(lease(""), object("coordination.k8s.io/v1", "Lease", recordLease, nil))},
 		{"elector", "writes an Event", accepted, post(kube.Events.Path(home, ""), event("elector-1"))},
+		{"break-glass", "makes a Namespace kube-mine with the owner's label", accepted, post(kube.Namespaces.Path("", ""), mirroredNamespace("kube-mine"))},
 		{"break-glass", "makes an object that is no copy in the mirrored Namespace", accepted, post(qualities.Path(mirrored, ""), quality("foreign"))},
 		{"break-glass", "makes a Namespace elsewhere", accepted, post(kube.Namespaces.Path("", ""), namespace(plain))},
 		{"break-glass", "makes a Secret elsewhere", accepted, post(kube.Secrets.Path(plain, ""), secret("private", "Opaque"))},

@@ -65,7 +65,7 @@ func (s *suite) hubRoles(ctx context.Context) error {
 		rows []row
 		more func(*suite, context.Context) error
 	}{
-		{"Standby", append(fencedRows(), append(mirrorRows(), boundaryRows()...)...), (*suite).selfMade},
+		{"Standby", append(fencedRows(), append(mirrorRows(), append(boundaryRows(), contentRows()...)...)...), (*suite).selfMade},
 		{"Leading", leadingRows(), (*suite).peerIsBound},
 		{"Draining", append(fencedRows(), syncerClosedRows()...), nil},
 		{"Rejoining", append(fencedRows(), append(mirrorRows(), rejoiningRows()...)...), nil},
@@ -99,8 +99,8 @@ func others(want string) []row {
 		{admin, "deletes all of them at once", want, remove(qualities.Path(mirrored, ""))},
 		{admin, "creates a Secret in the mirror", want, post(kube.Secrets.Path(mirrored, ""), secret("new", "Opaque"))},
 		{admin, "creates a ServiceAccount in the mirror", want, post(kube.ServiceAccounts.Path(mirrored, ""), serviceAccount("new"))},
-		{admin, "creates a Role in the mirror", want, post(roles.Path(mirrored, ""), role("new"))},
-		{admin, "creates a RoleBinding in the mirror", want, post(roleBindings.Path(mirrored, ""), binding("new", "Role", "everything", mirrored, "default"))},
+		{admin, "creates a Role in the mirror", want, post(roles.Path(mirrored, ""), everything("new"))},
+		{admin, "creates a RoleBinding in the mirror", want, post(roleBindings.Path(mirrored, ""), binding("new", "Role", "readers", mirrored, "default"))},
 		{admin, "creates a Project", want, post(kube.Projects.Path(home, ""), project("new"))},
 		{admin, "changes the status of a Project", want, put(kube.Projects.Path(home, "blue"), touch)},
 		{admin, "deletes a Project", want, remove(kube.Projects.Path(home, "blue"))},
@@ -136,6 +136,7 @@ func leadingRows() []row {
 	rows := append(append(others(accepted), elsewhere()...), syncerClosedRows()...)
 	return append(rows, row{"publisher", "binds the peer's syncer to the Secrets of a mirrored Namespace", accepted,
 		post(roleBindings.Path(mirrored, ""), peerBinding())},
+		row{"publisher", "binds it in kube-mine, which bears the owner's label", notBound, post(roleBindings.Path("kube-mine", ""), peerBinding())},
 		row{"publisher", "binds itself to them", notBound, post(roleBindings.Path(mirrored, ""),
 			binding("x", "ClusterRole", "understudy-mirror-secrets-read", home, "understudy-publisher"))},
 		row{"publisher", "binds them to everybody", notBound, post(roleBindings.Path(mirrored, ""), everybody())})
