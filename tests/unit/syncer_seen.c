@@ -288,6 +288,31 @@ static void absence_that_a_list_only_claims_is_none(void **state)
 	assert_int_equal(w.deletes, 1);
 }
 
+/* The same after a restart, when only the copies are known: neither what a list forgot nor what has
+ * lost its label is gone. */
+static void absence_after_a_restart_is_looked_at_too(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red"), *role = add(KIND_ROLE, "reader"),
+		      *gone = add(KIND_SLICE_CONFIG, "gone");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	engine_close(&w.engine);
+	open_engine();
+	sync_copies(3);
+	slice->source = role->source = gone->source = false;
+	list_source(4);
+	slice->source = role->source = true;
+	role->labelled = false;
+	run_for(120 * BASE_NS_PER_S);
+	assert_int_equal(w.proves, 3);
+	assert_int_equal(w.deletes, 1);
+	assert_null(gone->local);
+	assert_int_equal(w.notes[ENGINE_LEFT_SCOPE], 1);
+}
+
 static void source_that_went_back_freezes_the_mirror(void **state)
 {
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
@@ -404,6 +429,7 @@ int main(void)
 		STORY(namespace_that_is_not_mirrored_stays_out),
 		STORY(label_removed_is_not_a_deletion),
 		STORY(absence_that_a_list_only_claims_is_none),
+		STORY(absence_after_a_restart_is_looked_at_too),
 		STORY(namespace_goes_after_two_looks),
 		STORY(emptied_source_deletes_nothing),
 		STORY(few_absences_and_many_observed_deletions_pass),
