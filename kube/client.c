@@ -69,13 +69,17 @@ void request_result(struct request *request, CURLcode code)
 }
 
 /* A silently dead connection carries everything of its pool: when nothing at all came in while a
- * request waited, its watches are over, too, long before their own idle time. */
-static void end_silent_streams(struct pool *pool, int64_t since_ns)
+ * request waited, its watches are over, too, long before their own idle time. So are those of older
+ * pools of the same target: what froze one flow may have frozen each. */
+static void end_silent_streams(struct pool *asked, int64_t since_ns)
 {
-	if (pool->rx_ns >= since_ns)
-		return;
-	for (struct request *request = pool->client->requests; request; request = request->next) {
-		if (request->pool != pool || !request->streaming ||
+	unsigned target = asked->credential->target;
+
+	for (struct request *request = asked->client->requests; request; request = request->next) {
+		struct pool *pool = request->pool;
+
+		if (!pool || pool->credential->target != target || pool->rx_ns >= since_ns ||
+		    asked->rx_ns >= since_ns || !request->streaming ||
 		    request->state != REQUEST_RUNNING)
 			continue;
 		answer_set(&request->answer, KUBE_SILENT, PEER_WHY_TIMEOUT,

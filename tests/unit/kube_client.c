@@ -161,6 +161,37 @@ static void test_silently_dead_connection(void **state)
 	atomic_store(&bed.shared->frozen, 0);
 }
 
+/* The same with a watch on a connection that takes no new requests any more. */
+static void test_silently_dead_connections_old_and_new(void **state)
+{
+	struct kube_ask watch = {
+		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = 5000
+	};
+	struct kube_ask hang = { .target = 3,
+		.verb = KUBE_POST,
+		.path = "/api/v1",
+		.body = STR_LIT("{}"),
+		.deadline_ms = 300 };
+	struct kube_ask what = get("/api/v1", 5000), late = get("/api/v1", 80);
+	struct result stream = { 0 }, slow = { 0 }, result = { 0 };
+
+	(void)state;
+	kube_client_stream(role.client, &watch, 60000, on_chunk, on_done, &stream);
+	await(1);
+	kube_client_ask(role.client, &hang, on_done, &slow);
+	pass_ms(50);
+	assert_int_equal(ask(&what).class, KUBE_OK);
+	await(1); /* the slow answer has retired the watch's connection */
+	assert_int_equal(stream.done, 0);
+	assert_int_equal(ask(&what).class, KUBE_OK); /* on a new one */
+	atomic_store(&bed.shared->frozen, 1000000);
+	kube_client_ask(role.client, &late, on_done, &result);
+	await(2);
+	assert_int_equal(result.class, KUBE_SILENT);
+	assert_int_equal(stream.class, KUBE_SILENT);
+	atomic_store(&bed.shared->frozen, 0);
+}
+
 static void test_a_busy_connection_keeps_its_watches(void **state)
 {
 	struct kube_ask watch = {
@@ -352,6 +383,7 @@ int main(void)
 		TEST(a_refused_credential_is_told),
 		TEST(deadline_covers_the_answer_and_spares_the_next),
 		TEST(silently_dead_connection),
+		TEST(silently_dead_connections_old_and_new),
 		TEST(a_busy_connection_keeps_its_watches),
 		TEST(handshake_without_answer),
 		TEST(no_tls_and_reset),
