@@ -48,7 +48,7 @@ archives = $(patsubst %,$(BUILD)/lib%.a,$(1))
 BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
-.PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench trace docs clean \
+.PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench soak trace docs clean \
         sim stories mutants soak-mirror
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
@@ -62,6 +62,7 @@ help:
 	@echo 'make soak-mirror FAULTS=N broken requests on a live pair, by SEED; then both hubs are equal'
 	@echo 'make lint asan   static checks; unit tests under ASan and UBSan'
 	@echo 'make hubs        hub-a, hub-b and worker-1 for exploring; make hubs-down ends them'
+	@echo 'make soak        leadership: every situation, then FAULTS=100 random faults, or for DURATION=2h (SEED=k)'
 	@echo 'make bench trace one line per figure; rule, code, test'
 
 # Installs what is missing on a fresh Debian; a stamp makes the second call free.
@@ -208,6 +209,10 @@ hubs:
 
 hubs-down:
 	@tools/hubs.sh down
+
+FAULTS ?= 100
+soak: all $(BUILD)/tests/unit/elector_fence
+	@BUILD=$(BUILD) FAULTS=$(FAULTS) DURATION=$(DURATION) SEED=$(or $(SEED),1) tests/integration/soak.sh
 
 bench: all $(BUILD)/bench/fence
 	@BUILD=$(BUILD) tests/bench/bench.sh

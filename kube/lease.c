@@ -272,7 +272,11 @@ int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *e
 	int64_t seconds = kube_json_integer(spec, "leaseDurationSeconds", 0);
 	int64_t transitions = kube_json_integer(spec, "leaseTransitions", 0);
 
+	const json_t *kind = json_object_get(object, "kind"); /* the items of a list have none */
+
 	*out = (struct kube_lease){ 0 };
+	if (kind && (!json_is_string(kind) || strcmp(json_string_value(kind), "Lease") != 0))
+		return err_set(err, "lease: kind is not Lease");
 	if (!json_is_object(metadata))
 		return err_set(err, "lease: no metadata");
 	if (check_types(annotations, spec, err))

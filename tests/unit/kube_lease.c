@@ -80,6 +80,8 @@ static void test_absent_and_broken(void **state)
 		const char *text, *named;
 	} rows[] = {
 		{ "{}", "metadata" },
+		{ "{\"kind\":\"ConfigMap\",\"metadata\":{}}", "kind" },
+		{ "{\"kind\":7,\"metadata\":{}}", "kind" },
 		{ "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/"
 		  "term\":\"9007199254740992\"}}}",
 		    "term" },

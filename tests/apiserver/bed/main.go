@@ -45,9 +45,11 @@ func init() {
 		{"demo", "", "run two hubs, a worker and a failover, as a timeline", runDemo},
 		{"scenario", "NAME", "run a scenario of an operator on two hubs: hands, operator, pause, switchover", runScenario},
 		{"workers", "[PART...]", "check what three workers see of two hubs: links cut, failovers, stale hubs, hands", checkWorkers},
+		{"leader", "", "try to break leadership: situations, random faults, figures", tryLeader},
 		{"mirror", "", "check the mirror: kinds, operations, rules, situations", checkMirror},
 		{"replicas", "", "check mode replicas: three understudyds before one API server", checkReplicas},
 		{"rights", "", "check what each identity may do, in every role of a hub", checkRights},
+		{"write", "", "write while a fence page allows it, for bed leader (internal)", write},
 		{"proxy", "CLUSTER", "be the fault proxy of a cluster (internal)", proxy},
 		{"guard", "PID START", "take a bed down when a process dies (internal)", guard},
 	}

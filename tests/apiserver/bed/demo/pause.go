@@ -147,9 +147,15 @@ func (s *story) longLeaseIsTold(ctx context.Context) error {
 	return err
 }
 
-// strangeServer puts a gateway in the place of hub-a's API server.
+// strangeServer puts a gateway in the place of hub-a's API server, and something that answers with
+// Leases whose fields have other types.
 func (s *story) strangeServer(ctx context.Context) error {
-	for _, words := range [][]string{{"html", "200", "path=/leases"}, {"html", "404", "path=/leases"}, {"status", "401"}} {
+	for _, words := range [][]string{{"html", "200", "path=/leases"}, {"html", "404", "path=/leases"}, {"status", "401"},
+		{"edit", "/spec/renewTime=1764446057", "path=/leases/"}, {"edit", "/spec/renewTime={}", "path=/leases/"},
+		{"edit", "/spec/holderIdentity=[\"hub-a\"]", "path=/leases/"}, {"edit", "/spec/leaseDurationSeconds=\"3\"", "path=/leases/"},
+		{"edit", "/spec/leaseDurationSeconds=1e99", "path=/leases/"}, {"edit", "/spec=[]", "path=/leases/"},
+		{"edit", "/metadata=\"none\"", "path=/leases/"}, {"edit", "/metadata/annotations=[]", "path=/leases/"},
+		{"edit", "/metadata/annotations/ha.kubeslice.io~1term=7", "path=/leases/"}, {"edit", "/kind=\"ConfigMap\"", "path=/leases/"}} {
 		if _, err := fault.Tell(ctx, s.a.Cluster.ProxySocket(), words...); err != nil {
 			return err
 		}

@@ -37,8 +37,8 @@ func (h *Hub) path(file string) string {
 
 func (h *Hub) peer() *Hub { return h.pair.Hubs[1-h.index] }
 
-// configure writes the hub's credentials and its understudy.yaml.
-func (h *Hub) configure(ctx context.Context) error {
+// Configure writes the hub's credentials and its understudy.yaml.
+func (h *Hub) Configure(ctx context.Context) error {
 	if err := os.RemoveAll(h.path("")); err != nil {
 		return err
 	}

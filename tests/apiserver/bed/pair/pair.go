@@ -181,7 +181,7 @@ func (p *Pair) Bootstrap(ctx context.Context) error {
 		}
 	}
 	for _, h := range p.Hubs {
-		if err := h.configure(ctx); err != nil {
+		if err := h.Configure(ctx); err != nil {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
 	}
