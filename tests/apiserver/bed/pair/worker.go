@@ -68,7 +68,7 @@ func (h *Hub) InstallWitness(ctx context.Context, project string) error {
 }
 
 // Reconfigure writes configuration and credentials of a hub anew, from what its cluster has now.
-func (h *Hub) Reconfigure(ctx context.Context) error { return h.configure(ctx) }
+func (h *Hub) Reconfigure(ctx context.Context) error { return h.Configure(ctx) }
 
 // configure writes the worker's own credential, CAs and understudy.yaml.
 func (w *Worker) configure(ctx context.Context) error {
