@@ -105,7 +105,7 @@ func (s *suite) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.writes = filepath.Join(s.Bed.Data, "writes")
-	base := pair.FreeUIDs(count)
+	base := pair.FreeUIDs(len(s.replicas))
 	for i := range s.replicas {
 		if s.replicas[i], err = s.newReplica(ctx, i, base); err != nil {
 			return err
