@@ -191,9 +191,10 @@ stories: $(SIM)
 	@$(SIM) --rewrite --stories $(STORIES)
 
 # EVERY=10: each tenth change; FILES="machine machine_guards": those of elector/.
-mutants: $(SIM) $(WORKERS_SIM) $(TESTS)
+mutants: $(SIM) $(WORKERS_SIM) $(MIRROR) $(TESTS)
 	@tests/sim/mutants.sh
 	@tests/sim/worker_mutants.sh
+	@tests/sim/mirror_mutants.sh
 
 demo: all
 	@tests/demo/demo.sh

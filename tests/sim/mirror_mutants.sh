@@ -1,0 +1,64 @@
+#!/bin/bash
+# Part of `make mutants`: does a test notice when a decision of the mirror is changed in one place? Each
+# change of tests/sim/mutate.awk is compiled alone and linked with the objects of the rest; the unit tests
+# of syncer/ run, then schedules of the simulated mirror, first those that once broke. A change that
+# none of them notices survives and is named. Those that change nothing anybody could notice stand
+# with the reason in tests/sim/mirror_mutants.equal.
+#
+#   MIRROR_FILES="engine judge" of syncer/, EVERY=N only each Nth, MIRROR_SEEDS=N schedules each
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=${BUILD:-build}
+work=$build/mutants
+seeds=${MIRROR_SEEDS:-60}
+every=${EVERY:-1}
+files=${MIRROR_FILES:-brake judge seen engine}
+equal=tests/sim/mirror_mutants.equal
+libraries=$(echo "$build"/lib{kube,ipc,policy,base}.a)
+mkdir -p "$work"
+
+others() { # FILE: the objects of syncer/ without it and main
+	find "$build/obj/syncer" -name '*.o' ! -name main.o ! -name "$1.o"
+}
+
+units_notice() { # FILE
+	local test
+	for test in tests/unit/syncer_*.c; do
+		test=$(basename "$test" .c)
+		[ -e "$build/obj/tests/unit/$test.o" ] || continue
+		# shellcheck disable=SC2046,SC2086
+		gcc -pie -o "$work/unit" "$build/obj/tests/unit/$test.o" "$work/mutant.o" $(others "$1") \
+			"$build"/obj/build_id.o $libraries -lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz \
+			2>/dev/null || return 0
+		timeout 60 "$work/unit" >/dev/null 2>&1 || return 0
+	done
+	return 1
+}
+
+simulator_notices() { # FILE
+	# shellcheck disable=SC2046,SC2086
+	gcc -pie -o "$work/mirror" "$build"/obj/tests/sim/mirror/*.o "$build"/obj/sim/syncer_main.o "$work/mutant.o" \
+		$(others "$1") $libraries -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz || return 0
+	! timeout 300 "$work/mirror" --first --list tests/sim/mirror/seeds --seeds "$seeds" >/dev/null 2>&1
+}
+
+total=0 survived=0 equals=0
+for file in $files; do
+	count=$(awk -f tests/sim/mutate.awk "syncer/$file.c")
+	for ((i = 1; i <= count; i += every)); do
+		name=$(awk -v pick="$i" -f tests/sim/mutate.awk "syncer/$file.c" 2>&1 >"$work/mutant.c")
+		total=$((total + 1))
+		gcc -std=gnu11 -D_GNU_SOURCE -I. -O1 -w -c "$work/mutant.c" -o "$work/mutant.o" 2>/dev/null || continue
+		{ units_notice "$file"; } 2>/dev/null && continue
+		{ simulator_notices "$file"; } 2>/dev/null && continue
+		plain=$(sed 's/\.c:[0-9]*: /: /' <<<"$name")
+		if [ -e "$equal" ] && grep -qxF -- "$plain" "$equal"; then
+			equals=$((equals + 1))
+			continue
+		fi
+		survived=$((survived + 1))
+		echo "survived: $name"
+	done
+done
+echo "mutants of the mirror: $total, $survived survived ($equals change nothing that anybody could notice)"
+[ "$survived" -eq 0 ]

@@ -1,0 +1,143 @@
+/*
+ * Goal: what came meanwhile counts: an answer that a watch has overtaken, an edit while the archive
+ * is written, a kind that is not listed yet, an object that no life saw (I11, C14, H7; found by the
+ * simulated mirror). Method: the world of syncer_world.h; orders are taken by hand.
+ */
+#include "tests/unit/syncer_world.h"
+
+static void take(struct engine_order *order, enum engine_action action)
+{
+	assert_true(engine_next(&w.engine, w.now_ns, order));
+	assert_int_equal(order->action, action);
+}
+
+static struct object *slice_with_copy(void)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+
+	sync_copies(1);
+	list_source(2);
+	run();
+	assert_non_null(slice->local);
+	return slice;
+}
+
+static void edit(struct object *object, int n)
+{
+	json_object_set_new(json_object_get(object->local, "spec"), "n", json_integer(n));
+	stamp(object->local);
+	show_copy(object, 1);
+}
+
+static void answer_after_the_end_makes_no_ghost(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+	struct rewrite_facts facts;
+
+	(void)state;
+	change(slice, 7, 0);
+	take(&order, ENGINE_UPDATE);
+	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(7));
+	stamp(slice->local);
+	facts = facts_at(REWRITE_OWN, slice->kind, slice->local);
+	engine_copy_gone(&w.engine, slice->kind, NS, "red", ++w.version, w.now_ns);
+	(void)engine_wrote(&w.engine, &order, &facts, "", w.now_ns);
+	assert_int_equal(item_of(slice)->copy, COPY_NONE);
+	json_decref(slice->local);
+	slice->local = NULL;
+	run();
+	assert_non_null(slice->local);
+	assert_int_equal(pending(), 0);
+}
+
+static void look_that_is_older_than_the_watch_is_not_believed(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+	struct rewrite_facts facts;
+	json_t *before;
+
+	(void)state;
+	change(slice, 7, 0);
+	take(&order, ENGINE_UPDATE);
+	fail_order(&order, KUBE_SILENT); /* it may have been done */
+	w.now_ns += 2 * BASE_NS_PER_S;
+	take(&order, ENGINE_INSPECT);
+	before = json_deep_copy(slice->local);
+	facts = facts_at(REWRITE_OWN, slice->kind, before);
+	edit(slice, 99); /* the watch is quicker than the answer */
+	engine_inspected(&w.engine, &order, &facts, w.now_ns);
+	assert_int_equal(item_of(slice)->copy_version,
+	    strtoull(kube_json_text(json_object_get(slice->local, "metadata"), "resourceVersion"),
+		NULL, 10));
+	json_decref(before);
+}
+
+static void archive_holds_the_version_that_was_judged(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+
+	(void)state;
+	edit(slice, 98);
+	take(&order, ENGINE_ARCHIVE);
+	edit(slice, 99); /* while the archive is written */
+	engine_archived(&w.engine, &order, w.now_ns);
+	run();
+	assert_string_equal(w.trace, "archive red; fetch red; update red; "); /* I11: again */
+}
+
+static void object_that_no_life_saw_may_have_left(void **state)
+{
+	struct object *role = add(KIND_ROLE, "red");
+	struct engine_order order;
+	struct rewrite_facts facts;
+	json_t *value;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	role->source = false; /* it lost its label, and no list shows it any more */
+	engine_close(&w.engine);
+	open_engine();
+	sync_copies(1);
+	list_source(2);
+	take(&order, ENGINE_PROVE);
+	role->labelled = false;
+	value = source_json(role);
+	facts = facts_of(role->kind, value);
+	engine_proved(&w.engine, &order, &facts, w.now_ns);
+	json_decref(value);
+	run_for(60 * BASE_NS_PER_S);
+	assert_non_null(role->local); /* C14 */
+	assert_int_equal(w.notes[ENGINE_LEFT_SCOPE], 1);
+}
+
+static void refused_object_is_not_read_in_a_loop(void **state)
+{
+	struct object *slice = slice_with_copy();
+
+	(void)state;
+	w.immutable = KIND_SLICE_CONFIG;
+	w.field = "spec.n";
+	change(slice, 7, 0);
+	run_for(600 * BASE_NS_PER_S);
+	assert_in_range(w.fetches, 5, 20); /* about once a minute */
+	assert_in_range(w.updates, 5, 20);
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORY(answer_after_the_end_makes_no_ghost),
+		STORY(look_that_is_older_than_the_watch_is_not_believed),
+		STORY(archive_holds_the_version_that_was_judged),
+		STORY(object_that_no_life_saw_may_have_left),
+		STORY(refused_object_is_not_read_in_a_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
