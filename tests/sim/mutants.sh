@@ -30,10 +30,15 @@ prepare() { # FILE
 		! -name 'machine*' ! -name terms.o ! -name trace.o ! -name main.o) "$BUILD"/obj/build_id.o
 }
 
+# Processor time, so that a busy machine catches nothing.
+limited() { # COMMAND...
+	(ulimit -t 20 && exec timeout 900 "$@")
+}
+
 simulator_holds() { # FILE DIRECTORY SEEDS STORY...
 	local seeds=$3 directory=$2
 	shift 3
-	timeout 20 "$directory/sim" --first --out "$directory" --seeds "$seeds" "$@" >"$directory/log" 2>&1
+	limited "$directory/sim" --first --out "$directory" --seeds "$seeds" "$@" >"$directory/log" 2>&1
 }
 
 units_hold() { # FILE DIRECTORY
@@ -44,7 +49,7 @@ units_hold() { # FILE DIRECTORY
 		gcc -pie -o "$2/unit" "$BUILD/obj/tests/unit/$test.o" "$2/mutant.o" "$work/$1/unit.o" \
 			"$BUILD"/lib{kube,ipc,policy,base}.a \
 			-lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap &&
-			timeout 20 "$2/unit" >/dev/null 2>&1 || { echo "$test"; return 1; }
+			limited "$2/unit" >/dev/null 2>&1 || { echo "$test"; return 1; }
 	done
 }
 
@@ -92,7 +97,7 @@ for file in $files; do
 	fi
 	count=$(awk -f tests/sim/mutate.awk "elector/$file.c")
 	seq -f "$file %g" 1 "${EVERY:-1}" "$count"
-done | xargs -P "${JOBS:-$(nproc)}" -L 1 "$0" --one >"$work/caught"
+done | xargs -r -P "${JOBS:-$(nproc)}" -L 1 "$0" --one >"$work/caught"
 survived=$(grep -c '^survived' "$work/caught")
 sed -n 's/^survived\t/survived: /p' "$work/caught"
 cut -f 1 "$work/caught" | sort | uniq -c | sort -rn | sed 's/^ *\([0-9]*\) /  \1 noticed by /; s/noticed by survived/survived/; s/noticed by equal/change nothing that anybody could notice/'
