@@ -5,6 +5,7 @@
  * swapped.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -130,6 +131,9 @@ _Noreturn static void read_for_ever(void)
 	for (;;) {
 		int data = openat(directory, "..data", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+		/* The link was read, then what it named went: as with a mounted Secret, again. */
+		if (data < 0 && errno == ENOENT)
+			continue;
 		if (data < 0)
 			_exit(2);
 		read_at(data, "endpoint", endpoint);
