@@ -25,8 +25,8 @@ else
 	echo "not ok - $(tr '\n' ' ' <<<"$workers" | head -c 1000)"
 	code=1
 fi
-# The mirror: all of syncer/, in a fiftieth as many, and those that once broke.
-if mirror=$("$build"/sim/mirror --list tests/sim/mirror/seeds --seeds $((${1:-2000} / 50)) 2>&1); then
+# The mirror: all of syncer/, in a two-hundredth as many, and those that once broke.
+if mirror=$("$build"/sim/mirror --list tests/sim/mirror/seeds --seeds $((${1:-2000} / 200)) 2>&1); then
 	echo "ok - mirror, known ${mirror%%$'\n'*}; ${mirror##*$'\n'}"
 else
 	echo "not ok - $(tr '\n' ' ' <<<"$mirror" | head -c 1000)"
