@@ -88,7 +88,7 @@ static bool push(struct member *member, const struct worker_goal *goal)
 		worker_pushing(&member->machine);
 		member->push_id = member_ask(member, KUBE_PATCH_APPLY, REPOINTER_OBJECT,
 		    "fieldManager=" REPOINTER_MANAGER "&force=true", buf_str(&body),
-		    config_request_deadline_ms(role_config(repointer->process)), on_pushed);
+		    OTHER_REQUEST_MS, on_pushed);
 	} else if (!fits) {
 		log_error("worker %s: endpoint and caBundle are longer than %d bytes",
 		    member_name(member), BODY_MAX_BYTES);
