@@ -186,8 +186,9 @@ func proven(o kube.Object) (n int) {
 	return n
 }
 
-// switched is how long worker-1's follower took to hand a hub over after it was told, beyond what it
-// waits so that workers do not move at once.
+// switched is how long worker-1's follower took to hand a hub over after it was told, or after it had
+// confirmed what the hub's Lease said before that, beyond what it waits so that workers do not move at
+// once.
 func (r *run) switched(ctx context.Context, hub string, from int) (ms float64, err error) {
 	var told, handed time.Time
 	var wait float64
@@ -201,9 +202,14 @@ func (r *run) switched(ctx context.Context, hub string, from int) (ms float64, e
 			at, _ := time.Parse("2006-01-02T15:04:05.000Z", fields[0])
 			switch {
 			case strings.Contains(line, "pushed: "+hub):
-				told = at
+				if told.IsZero() {
+					told = at
+				}
 			case strings.Contains(line, "moving to "+hub+" in "):
 				wait, _ = strconv.ParseFloat(fields[len(fields)-2], 64)
+				if told.IsZero() {
+					told = at
+				}
 			case strings.Contains(line, "handed over: "+hub):
 				handed = at
 			}
