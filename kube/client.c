@@ -163,15 +163,16 @@ static void request_free(struct request *request)
 	free(request);
 }
 
-/* The server does not take the identity in use: its files may hold a newer one by now (B10). */
+/* The server does not take the identity in use: its files may hold a newer one by now (B10). One
+ * that is only tried came from no file. */
 static void tell_refused(struct request *request)
 {
 	struct kube_client *client = request->client;
 	struct target *target = client_target(client, request->target);
 	int64_t now_ns = base_clock_boot_ns();
 
-	if (request->answer.class != KUBE_UNAUTHORIZED || !target || !request->pool ||
-	    request->pool->credential != target->credential ||
+	if (request->answer.class != KUBE_UNAUTHORIZED || (request->target & KUBE_TRIAL) ||
+	    !target || !request->pool || request->pool->credential != target->credential ||
 	    (target->refused_ns && now_ns - target->refused_ns < REFUSED_AGAIN_NS))
 		return;
 	target->refused_ns = now_ns;
