@@ -16,6 +16,7 @@ func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error 
 	dir := dirFlag(flags)
 	verbs := flags.Bool("verbs", false, "only what an operator does with it: sync, archive")
 	soak := flags.Int("soak", 0, "only break that `many` requests while the source changes, then compare")
+	part := flags.String("part", "", "only that `part`, by its name in the output")
 	seed := flags.Uint64("seed", 1, "of the faults")
 	flags.Parse(args)
 	bed, err := bedWith(ctx, *dir, false, map[string][]string{"hub-a": {"--feature-gates=WatchList=false"}})
@@ -23,7 +24,7 @@ func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error 
 		return err
 	}
 	err = mirror.Run(ctx, mirror.Options{Root: root(),
-		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Verbs: *verbs, Soak: *soak, Seed: *seed})
+		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Verbs: *verbs, Soak: *soak, Seed: *seed, Part: *part})
 	if downErr := cluster.Down(*dir, err != nil); err == nil {
 		err = downErr
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 
 	"understudy.test/bed/kube"
 )
@@ -151,30 +152,39 @@ func endList(reply *http.Response) error {
 	return nil
 }
 
-// editBody reads the whole answer, which must be one JSON object, and gives out another one.
+// editBody reads the whole answer, which must be one JSON object, and gives out another one. Lists
+// are entered by number; a way that does not exist is made of objects, or leads nowhere in a list.
 func editBody(reply *http.Response, f Fault) error {
-	var whole map[string]any
+	var whole any
 	numbers := json.NewDecoder(reply.Body)
 	numbers.UseNumber()
 	if err := numbers.Decode(&whole); err != nil {
 		return err
 	}
-	at, last := whole, f.Field[len(f.Field)-1]
-	for _, name := range f.Field[:len(f.Field)-1] {
-		next, ok := at[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			at[name] = next
-		}
-		at = next
-	}
-	if at[last] = f.Value; f.Value == nil {
-		delete(at, last)
-	}
-	text, err := json.Marshal(whole)
+	text, err := json.Marshal(edited(whole, f.Field, f.Value))
 	if err != nil {
 		return err
 	}
 	replace(reply, text)
 	return nil
+}
+
+func edited(at any, way []string, value any) any {
+	if len(way) == 0 {
+		return value
+	}
+	if list, ok := at.([]any); ok {
+		if i, err := strconv.Atoi(way[0]); err == nil && i >= 0 && i < len(list) {
+			list[i] = edited(list[i], way[1:], value)
+		}
+		return list
+	}
+	object, ok := at.(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	if object[way[0]] = edited(object[way[0]], way[1:], value); object[way[0]] == nil {
+		delete(object, way[0])
+	}
+	return object
 }

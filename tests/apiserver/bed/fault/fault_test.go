@@ -43,6 +43,8 @@ func newBench(t *testing.T) *bench {
 			io.WriteString(w, `{"kind":"List","metadata":{"continue":"t","remainingItemCount":2,"n":9007199254740993},"items":[{}]}`)
 		case r.URL.Path == "/json":
 			io.WriteString(w, `{"spec":{"renewTime":"now","n":9007199254740993},"x.y/z":{}}`)
+		case r.URL.Path == "/list":
+			io.WriteString(w, `{"items":[{"metadata":{}},{"metadata":{}}]}`)
 		default:
 			io.WriteString(w, strings.Repeat("x", 100))
 		}
@@ -230,6 +232,17 @@ func TestEditChangesOneFieldOfAnAnswer(t *testing.T) {
 	} {
 		b.set(t, words)
 		if _, text, err := b.get("/json"); err != nil || text != want {
+			t.Errorf("%s: %v %s, want %s", words, err, text, want)
+		}
+	}
+	for words, want := range map[string]string{
+		"edit /items=[]":              `{"items":[]}`,
+		"edit /items/1/metadata=null": `{"items":[{"metadata":{}},{}]}`,
+		"edit /items/7/metadata=null": `{"items":[{"metadata":{}},{"metadata":{}}]}`,
+		"edit /items/0=7":             `{"items":[7,{"metadata":{}}]}`,
+	} {
+		b.set(t, words)
+		if _, text, err := b.get("/list"); err != nil || text != want {
 			t.Errorf("%s: %v %s, want %s", words, err, text, want)
 		}
 	}

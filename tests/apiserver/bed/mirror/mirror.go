@@ -6,7 +6,6 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,14 +34,15 @@ type Options struct {
 	// Soak runs nothing but that many faults by that seed.
 	Soak  int
 	Seed  uint64
-	Verbs bool // only what an operator does
+	Verbs bool   // only what an operator does
+	Part  string // only that part
 }
 
 type run struct {
 	Options
 	pair    *pair.Pair
 	a, b    *pair.Hub
-	proxies map[*pair.Hub]*fault.Proxy // in front of each hub's API server, for both syncers
+	proxies map[*pair.Hub]*fault.Proxy // in front of each hub's API server
 	failed  int
 }
 
@@ -55,7 +55,9 @@ var parts = []part{
 	{"table", (*run).table},
 	{"rules", (*run).rules},
 	{"situations", (*run).situations},
+	{"odd", (*run).odd},
 	{"soak", (*run).shortSoak},
+	{"in the way", (*run).inTheWay},
 	{"rejoin", (*run).rejoin},
 	{"rejoin of the other", (*run).rejoinBack},
 }
@@ -77,6 +79,9 @@ func Run(ctx context.Context, o Options) error {
 		list = []part{list[0], {"soak", func(r *run, ctx context.Context) error { return r.soak(ctx, o.Seed, o.Soak) }}}
 	}
 	for _, part := range list {
+		if o.Part != "" && part.name != "start" && part.name != o.Part {
+			continue
+		}
 		begin := time.Now()
 		if err := part.run(r, ctx); err != nil {
 			return fmt.Errorf("%s: %w", part.name, err)
@@ -94,9 +99,9 @@ func Run(ctx context.Context, o Options) error {
 
 func (r *run) shortSoak(ctx context.Context) error { return r.soak(ctx, 1, 40) }
 
-// proxy puts the syncers' requests behind proxies that do nothing until they are told to.
+// proxy puts the requests of syncers and observers behind proxies that do nothing until they are told to.
 func (r *run) proxy() error {
-	r.pair.Proxied = []string{"understudy-syncer", "understudy-peer-syncer"}
+	r.pair.Proxied = []string{"understudy-syncer", "understudy-peer-syncer", "understudy-peer-observer"}
 	for _, h := range r.pair.Hubs {
 		p, l, err := fault.Before(h.Cluster)
 		if err != nil {
@@ -178,12 +183,16 @@ func role(ctx context.Context, h *pair.Hub, want string) error {
 
 func (r *run) leads(ctx context.Context, h *pair.Hub) error { return role(ctx, h, "Leading") }
 
-func (r *run) armed(ctx context.Context, h *pair.Hub) error {
+func (r *run) armed(ctx context.Context, h *pair.Hub) error { return armedWithin(ctx, h, patience) }
+
+// armedWithin says what the hub lacks, if it is not armed and complete in time.
+func armedWithin(ctx context.Context, h *pair.Hub, patience time.Duration) error {
 	return eventually(ctx, patience, func() error {
-		if !h.Armed(ctx) {
-			return errors.New(h.Name + " is not armed and complete")
+		if h.Armed(ctx) {
+			return nil
 		}
-		return nil
+		o, err := h.Status(ctx)
+		return fmt.Errorf("%s is not armed and complete: mirror %v, listed %v, %v", h.Name, o.Get("mirror"), o.Get("blocked"), err)
 	})
 }
 

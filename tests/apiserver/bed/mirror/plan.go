@@ -32,7 +32,7 @@ func newPlan(seed uint64, faults int) *plan {
 func sort(r *http.Request) (what string, chance float64) {
 	query := r.URL.Query()
 	switch {
-	case strings.Contains(r.URL.Path, "/leases"):
+	case r.UserAgent() != "understudy/syncer":
 		return "", 0
 	case query.Get("watch") != "":
 		return "watch", 0.4
@@ -64,7 +64,7 @@ func (p *plan) choose(what string) fault.Fault {
 	kinds := []fault.Kind{fault.Status, fault.Status, fault.Reset, fault.Sever, fault.HTML, fault.Gzip, fault.Redirect, fault.Cut, fault.Delay}
 	switch what {
 	case "watch":
-		kinds = append(kinds, fault.Cut, fault.Repeat, fault.Reorder, fault.Stale)
+		kinds = append(kinds, fault.Cut, fault.Repeat, fault.Repeat, fault.Reorder, fault.Reorder, fault.Stale, fault.Stale)
 		if p.long && p.stalls < 3 && p.random.IntN(40) == 0 {
 			p.stalls++
 			kinds = []fault.Kind{fault.Stall}
@@ -72,7 +72,7 @@ func (p *plan) choose(what string) fault.Fault {
 	case "list":
 		kinds = append(kinds, fault.Drip)
 	default:
-		kinds = append(kinds, fault.Drop, fault.Drip, fault.Stall)
+		kinds = append(kinds, fault.Drop, fault.Drip, fault.Stall, fault.Sever, fault.Sever)
 	}
 	f := fault.Fault{Kind: kinds[p.random.IntN(len(kinds))]}
 	switch f.Kind {
@@ -101,19 +101,36 @@ func (p *plan) remaining() int {
 	return p.left
 }
 
-// String counts the faults by their kinds, those of watches, lists, gets and writes together.
+// disconnect counts a fault that ends all connections at once, unless there are none left.
+func (p *plan) disconnect() bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.left == 0 {
+		return false
+	}
+	p.left--
+	p.counts["connection disconnect"]++
+	return true
+}
+
+// String counts the faults by what they met, and by their kinds.
 func (p *plan) String() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	by, total := map[string]int{}, 0
+	by, of, total := map[string]int{}, map[string]int{}, 0
 	for name, n := range p.counts {
-		_, kind, _ := strings.Cut(name, " ")
+		what, kind, _ := strings.Cut(name, " ")
+		of[what] += n
 		by[kind] += n
 		total += n
 	}
+	return fmt.Sprintf("%d faults (%s: %s)", total, sums(of), sums(by))
+}
+
+func sums(of map[string]int) string {
 	var words []string
-	for _, kind := range slices.Sorted(maps.Keys(by)) {
-		words = append(words, fmt.Sprintf("%s %d", kind, by[kind]))
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		words = append(words, fmt.Sprintf("%s %d", kind, of[kind]))
 	}
-	return fmt.Sprintf("%d faults (%s)", total, strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }

@@ -23,14 +23,18 @@ func pidOf(h *pair.Hub, role string) int {
 	return 0
 }
 
-// mib is the proportional set size of a process.
-func mib(pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+// mib is the proportional set size of a process, peak the most that was resident of it.
+func mib(pid int) float64  { return field(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:") }
+func peak(pid int) float64 { return field(fmt.Sprintf("/proc/%d/status", pid), "VmHWM:") }
+
+// field is a figure in kB in a file of /proc, as MiB; 0 when there is none.
+func field(file, name string) float64 {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
+		if rest, ok := strings.CutPrefix(line, name); ok {
 			kib, _ := strconv.Atoi(strings.Fields(rest)[0])
 			return float64(kib) / 1024
 		}

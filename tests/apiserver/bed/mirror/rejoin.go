@@ -108,10 +108,65 @@ func (r *run) past(ctx context.Context) error {
 	return nil
 }
 
+// applied is what a deployment tool does with its object, with or without one label.
+func (r *run) applied(ctx context.Context, client *kube.Client, query string, extra bool) error {
+	o := slice("shop")
+	metadata := o["metadata"].(map[string]any)
+	metadata["namespace"] = pair.Project
+	if extra {
+		metadata["labels"] = map[string]any{"shop/extra": "yes"}
+	}
+	text, err := json.Marshal(o)
+	if err == nil {
+		_, err = client.Patch(ctx, kube.SliceConfigs.Path(pair.Project, "shop")+"?fieldManager=shop"+query, kube.ApplyPatch, text)
+	}
+	return err
+}
+
+// handedOver: a tool that had an object on the old Active goes on with it on the new one (B21), by
+// docs/mirror.md.
+func (r *run) handedOver(ctx context.Context) error {
+	// The policy that guards the copies follows the role with a moment's delay.
+	r.check("a tool applies its object on the promoted hub without a conflict", eventually(ctx, patience, func() error {
+		return r.applied(ctx, r.b.Admin, "&dryRun=All", true)
+	}))
+	path := kube.SliceConfigs.Path(pair.Project, "shop")
+	o, err := r.b.Admin.Get(ctx, path)
+	if err != nil {
+		return err
+	}
+	for _, entry := range o.List("metadata", "managedFields") {
+		if entry := entry.(map[string]any); entry["manager"] == "before-first-apply" {
+			entry["manager"], entry["operation"] = "shop", "Apply"
+		}
+	}
+	if _, err := r.b.Admin.Update(ctx, path, o); err != nil {
+		return err
+	}
+	if err := r.applied(ctx, r.b.Admin, "", false); err != nil {
+		return err
+	}
+	o, err = r.b.Admin.Get(ctx, path)
+	if err == nil && o.Get("metadata", "labels", "shop/extra") != nil {
+		err = fmt.Errorf("labels %v, owners %v", o.Get("metadata", "labels"), o.Get("metadata", "managedFields"))
+	}
+	r.check("and once it owns what it owned before, what it leaves out goes", err)
+	return nil
+}
+
 // rejoin lets hub-a die and come back with a past of its own.
 func (r *run) rejoin(ctx context.Context) error {
+	if err := r.applied(ctx, r.a.Admin, "", true); err != nil {
+		return err
+	}
+	if err := copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "shop"), any_); err != nil {
+		return err
+	}
 	r.die(r.a)
 	if err := r.leads(ctx, r.b); err != nil {
+		return err
+	}
+	if err := r.handedOver(ctx); err != nil {
 		return err
 	}
 	if err := r.repair(ctx, r.a); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
@@ -38,8 +39,10 @@ func (r *run) staysOut(ctx context.Context) error {
 		return err
 	}
 	label := kube.Object{"metadata": map[string]any{"labels": map[string]any{"kubeslice-resource-owner": "kubeslice-controller"}}}
-	if _, err := r.a.Admin.Merge(ctx, kube.Namespaces.Path("", "kube-public"), label); err != nil {
-		return err
+	for _, name := range []string{"kube-public", pair.Namespace} {
+		if _, err := r.a.Admin.Merge(ctx, kube.Namespaces.Path("", name), label); err != nil {
+			return err
+		}
 	}
 	if _, err := r.a.Admin.Create(ctx, kube.Secrets.Path("kube-public", ""), secret("foreign", "Opaque", nil)); err != nil {
 		return err
@@ -54,7 +57,13 @@ func (r *run) staysOut(ctx context.Context) error {
 	r.check("what is in the controller's namespace stays there", gone(ctx, r.b, kube.Secrets.Path(pair.Namespace, "webhook-key")))
 	r.check("a Helm release is never copied", gone(ctx, r.b, kube.Secrets.Path(pair.Project, "sh.helm.release.v1.x.v1")))
 	r.check("kube-* stays as it is, whatever its labels say", gone(ctx, r.b, kube.Secrets.Path("kube-public", "foreign")))
-	return nil
+	kube.Pause(ctx, 500*time.Millisecond) // the publisher's time to do it
+	for _, name := range []string{"kube-public", pair.Namespace} {
+		r.check("nor does the label open the Secrets of "+name+" to the peer (B25)", gone(ctx, r.a, roleBindings.Path(name, "understudy-mirror-read")))
+	}
+	none := kube.Object{"metadata": map[string]any{"labels": map[string]any{"kubeslice-resource-owner": nil}}}
+	_, err := r.a.Admin.Merge(ctx, kube.Namespaces.Path("", pair.Namespace), none)
+	return err
 }
 
 func (r *run) refused(ctx context.Context) error {
@@ -102,6 +111,18 @@ func (r *run) parked(ctx context.Context) error {
 		}
 		return nil
 	}))
+	// What such a tool's pruner does on the Standby: it deletes what bears its mark and is not in its list.
+	for _, w := range rows() {
+		marked, err := r.b.Admin.Get(ctx, w.resource.Path("", "")+"?labelSelector=app.kubernetes.io/instance%3Dshop")
+		if err != nil {
+			return err
+		}
+		if len(marked.Items()) > 0 {
+			r.check("a pruner finds nothing of its own on the Standby (B22)", fmt.Errorf("it finds %s", marked.Items()[0].Key()))
+			return nil
+		}
+	}
+	r.check("a pruner finds nothing of its own on the Standby (B22)", nil)
 	return nil
 }
 

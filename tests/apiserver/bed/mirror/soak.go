@@ -53,8 +53,12 @@ func (r *run) soak(ctx context.Context, seed uint64, faults int) error {
 	for _, proxy := range r.proxies {
 		proxy.Plan(p.next)
 	}
-	for p.remaining() > 0 && writing.Err() == nil && len(failed) == 0 {
+	// Watches live long: now and then all connections end, so that they meet faults, too.
+	for turn := 1; p.remaining() > 0 && writing.Err() == nil && len(failed) == 0; turn++ {
 		kube.Pause(ctx, 100*time.Millisecond)
+		if turn%15 == 0 && p.disconnect() {
+			r.proxies[r.pair.Hubs[turn/15%2]].Disconnect()
+		}
 	}
 	last := time.Now()
 	stop()
