@@ -112,6 +112,14 @@ static void stop_side(struct place *place, enum side side)
 		feed_stop(&place->feeds[side][i]);
 }
 
+static bool is_running(const struct place *place, enum side side)
+{
+	for (unsigned i = 0; i < FEEDS_EACH; i++)
+		if (place->feeds[side][i].watch || place->feeds[side][i].parked)
+			return true;
+	return false;
+}
+
 static bool copies_synced(const struct place *place)
 {
 	for (unsigned i = 0; i < FEEDS_EACH; i++)
@@ -151,12 +159,12 @@ static void space_advance(struct syncer *syncer, struct space *space)
 
 	if (!place)
 		return;
-	if (!here && (place->bound || place->feeds[SIDE_COPIES][0].watch)) {
+	if (!here && (place->bound || is_running(place, SIDE_COPIES))) {
 		stop_side(place, SIDE_COPIES);
 		place->bound = false;
 		engine_copy_space_gone(&syncer->engine, space, now_ns);
 	}
-	if ((!chosen || !here) && place->feeds[SIDE_SOURCE][0].watch) {
+	if ((!chosen || left || !here) && is_running(place, SIDE_SOURCE)) {
 		stop_side(place, SIDE_SOURCE);
 		if (!home || home->source == SOURCE_ABSENT)
 			engine_source_space_gone(&syncer->engine, space, now_ns);

@@ -184,7 +184,7 @@ static void restore(unsigned id)
 	chaos_say("server %u is restored: from %llu to %llu", id,
 	    (unsigned long long)server->version, (unsigned long long)server->saved_version);
 	server_restore(server);
-	cut_all(id);
+	wire_cut(id, true);
 }
 
 static void put_back_aside(void)
@@ -231,6 +231,7 @@ static void become_other(void)
 	if (the->role == AS_LEADING)
 		return;
 	chaos_say("another cluster answers for the source");
+	the->other_since = the->now;
 	the->pinned_objects = json_object();
 	for (unsigned i = 0; i < source->count; i++) {
 		struct object *object = source->objects[i];

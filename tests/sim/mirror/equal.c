@@ -197,17 +197,6 @@ static const char *check_source(unsigned *blocked)
 	return NULL;
 }
 
-/* A copy is kept when its source left the scope of the mirror before it went (C14). */
-static bool had_left(const struct object *copy)
-{
-	const struct truth *last = truth_last(copy->kind, copy->space, copy->name);
-	const struct truth *home = truth_last(KIND_NAMESPACE, "", copy->space);
-
-	if (kind_row(copy->kind)->labelled && last && !last->chosen)
-		return true;
-	return *copy->space && home && !home->chosen;
-}
-
 /* A Namespace that holds somebody else's object stays until a person takes care (C12). */
 static bool holds_foreign(const char *space)
 {
@@ -234,7 +223,8 @@ static const char *check_own(void)
 		if (*copy->space && kind_row(copy->kind)->place == KIND_MIRRORED &&
 		    (!home || !*label_of(home->value, COPY)))
 			continue; /* its Namespace is somebody else's here */
-		if (had_left(copy))
+		/* Kept, because its source left the scope before it went (C14). */
+		if (truth_has_left(copy->kind, copy->space, copy->name))
 			continue;
 		if (copy->kind == KIND_NAMESPACE && holds_foreign(copy->name))
 			continue;

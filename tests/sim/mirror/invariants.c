@@ -100,10 +100,20 @@ void truth_gone(enum kind kind, const char *space, const char *name, bool by_bac
 	add(kind, space, name)->by_backup = by_backup;
 }
 
+/* Another cluster at the source's address, with its certificates, is found out by the next look at
+ * who it is (G6): what it said until then may have been believed. */
+#define FOUND_OUT_NS S(20)
+
+static bool is_believed(const struct truth *truth)
+{
+	return strcmp(truth->cluster, the->pinned) == 0 ||
+	       (the->other_since && the->now - the->other_since < FOUND_OUT_NS);
+}
+
 static bool is_of(const struct truth *truth, enum kind kind, const char *space, const char *name)
 {
 	return truth->kind == kind && strcmp(truth->name, name) == 0 &&
-	       strcmp(truth->space, space) == 0 && strcmp(truth->cluster, the->pinned) == 0;
+	       strcmp(truth->space, space) == 0 && is_believed(truth);
 }
 
 const struct truth *truth_last(enum kind kind, const char *space, const char *name)
@@ -112,6 +122,16 @@ const struct truth *truth_last(enum kind kind, const char *space, const char *na
 		if (is_of(&the->truths[i], kind, space, name) && the->truths[i].body)
 			return &the->truths[i];
 	return NULL;
+}
+
+bool truth_has_left(enum kind kind, const char *space, const char *name)
+{
+	const struct truth *last = truth_last(kind, space, name);
+	const struct truth *home = truth_last(KIND_NAMESPACE, "", space);
+
+	if (kind_row(kind)->labelled && last && !last->chosen)
+		return true;
+	return *space && home && !home->chosen;
 }
 
 bool truth_was(enum kind kind, const char *space, const char *name, const json_t *body)
@@ -143,6 +163,15 @@ static const struct truth *gone_since(
 		    (the->truths[i].by_backup || the->truths[i].version > version))
 			return &the->truths[i];
 	return NULL;
+}
+
+static bool was_gone_before(const char *space, int64_t at)
+{
+	for (size_t i = the->truth_count; i-- > 0;)
+		if (is_of(&the->truths[i], KIND_NAMESPACE, "", space) && !the->truths[i].body &&
+		    the->truths[i].at <= at)
+			return true;
+	return false;
 }
 
 /* As the granted source has it now, whoever answers. */
@@ -320,7 +349,8 @@ static void check_delete(const struct place *place, const struct object *object)
 		    ++the->backup_deletes[place->kind] > 10)
 			broken("H8: what a backup lacks is not deleted in masses", "%s %s",
 			    kind_row(place->kind)->kind, place->name);
-		if (place->kind == KIND_NAMESPACE && gone && the->now - gone->at < S(30))
+		if (place->kind == KIND_NAMESPACE && gone &&
+		    !was_gone_before(place->name, the->now - S(30)))
 			broken("C14: a Namespace is looked at twice", "%s", place->name);
 		return;
 	}
@@ -387,7 +417,9 @@ void invariants_on_write(
 	json_t *now;
 
 	the->writes++;
-	the->last_write = the->now;
+	/* What had left the scope before it went is found to be gone by a new life only. */
+	if (!truth_has_left(place->kind, place->space, place->name))
+		the->last_write = the->now;
 	if (strncmp(place->name, "kube-", 5) == 0 || strcmp(place->name, HUB_NS) == 0 ||
 	    strncmp(place->space, "kube-", 5) == 0)
 		broken("B1: the mirror stays out of there", "%s/%s", place->space, place->name);

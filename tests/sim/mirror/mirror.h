@@ -210,6 +210,7 @@ struct mirror {
 	json_t *archive;        /* "uid/version": the object, as the archive has it */
 	json_t *epochs;         /* "target path": the epoch in which its list was heard */
 	json_t *listed;         /* "kind/space": newest version that a list showed in this life */
+	int64_t other_since;    /* another cluster answers, and the elector has to notice it */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
 	bool confirmed; /* a person let held deletions go */
@@ -298,8 +299,8 @@ void wire_deadline(uint64_t id);
 void wire_pump(uint64_t id);
 /* Something changed there: running watches hear of it. */
 void wire_wake(struct server *server);
-/* All connections to that server break. */
-void wire_cut(unsigned target, bool silently);
+/* The watches of that server break; all: whatever is on its way, too. */
+void wire_cut(unsigned target, bool all);
 void wire_process_ended(void);
 void wire_close(void);
 /* Gives bytes or the end of a stream to the process. */
@@ -335,6 +336,8 @@ bool is_shell_secret(enum kind kind, const json_t *value);
 void truth_add(enum kind kind, const json_t *value);
 void truth_gone(enum kind kind, const char *space, const char *name, bool by_backup);
 const struct truth *truth_last(enum kind kind, const char *space, const char *name);
+/* Its last word was that it, or its Namespace, is out of the mirror's scope. */
+bool truth_has_left(enum kind kind, const char *space, const char *name);
 bool truth_was(enum kind kind, const char *space, const char *name, const json_t *body);
 bool truth_status_was(enum kind kind, const char *space, const char *name, const json_t *status);
 /* The process sends it. */

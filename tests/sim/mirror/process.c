@@ -326,6 +326,16 @@ const char *process_explain(enum kind kind, const char *space, const char *name)
 	return text;
 }
 
+static void find_fault(struct feed *feed, void *arg)
+{
+	char *text = arg;
+
+	if (feed->counts)
+		(void)snprintf(text + strlen(text), 700 - strlen(text), "; %s %s %s: %s parked %d",
+		    feed->side == SIDE_SOURCE ? "source" : "own", kind_row(feed->kind)->plural,
+		    feed->space ? feed->space->name : "", feed->fault, feed->parked);
+}
+
 const char *process_not_complete(void)
 {
 	static char text[700];
@@ -343,6 +353,10 @@ const char *process_not_complete(void)
 	(void)snprintf(text, sizeof(text),
 	    "all is equal, but the mirror is not complete: %u lists to come, %u kinds failed",
 	    the->alive ? syncer->unsynced : 0, the->alive ? syncer->failed_kinds : 0);
+	if (the->alive)
+		feeds_visit(syncer, SIDE_SOURCE, find_fault, text);
+	if (the->alive)
+		feeds_visit(syncer, SIDE_COPIES, find_fault, text);
 	return text;
 }
 

@@ -371,16 +371,14 @@ void wire_wake(struct server *server)
 		}
 }
 
-void wire_cut(unsigned target, bool silently)
+void wire_cut(unsigned target, bool all)
 {
 	struct server *server = &the->server[target];
 	uint64_t ids[512];
 	unsigned n = 0;
 
-	if (silently)
-		return;
 	for (struct request *r = the->requests; r && n < 512; r = r->next)
-		if (r->streaming && r->server == server)
+		if ((r->streaming || all) && server_of(r->target) == server)
 			ids[n++] = r->id;
 	while (n) {
 		struct request *request = find(ids[--n]);
