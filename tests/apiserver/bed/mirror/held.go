@@ -199,10 +199,15 @@ func (r *run) restored(ctx context.Context) error {
 		return err
 	}))
 	r.check("nothing is overwritten meanwhile", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), five))
-	r.ctlCheck(ctx, "accept-restore --dry-run lists what would be archived", r.b, 0, []string{
-		"SliceConfig kubeslice-cisco/edited: other on the source: archived, then replaced",
-		"SliceConfig kubeslice-cisco/lost-by-restore: not on the source: archived, then deleted", "nothing was written"},
-		"sync", "accept-restore", "--dry-run")
+	// What is not there is known when the lists that show the restore are complete.
+	r.check("accept-restore --dry-run lists what would be archived", eventually(ctx, patience, func() error {
+		defer kube.Pause(ctx, time.Second)
+		_, err := r.ctl(ctx, r.b, 0, []string{
+			"SliceConfig kubeslice-cisco/edited: other on the source: archived, then replaced",
+			"SliceConfig kubeslice-cisco/lost-by-restore: not on the source: archived, then deleted", "nothing was written"},
+			"sync", "accept-restore", "--dry-run")
+		return err
+	}))
 	r.ctlCheck(ctx, "accept-restore", r.b, 0, []string{"archived first"}, "sync", "accept-restore", "--yes", "hub-b")
 	r.check("follows the restored source", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), func(o kube.Object) error {
 		if o.Int("spec", "maxClusters") != 16 {
