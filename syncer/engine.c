@@ -16,6 +16,7 @@
 /* Rights that were just given are not known to each authorizer at once. */
 #define RIGHTS_FIRST_NS (50 * BASE_NS_PER_MS)
 #define RIGHTS_PATIENCE 6
+#define UNREADY_NS      (2 * BASE_NS_PER_S)
 #define DRAIN_RETRY_NS  (100 * BASE_NS_PER_MS)
 #define NO_KIND_NS      (30 * BASE_NS_PER_S)
 /* How often an object in the way is looked at: nothing tells when it goes. */
@@ -517,6 +518,13 @@ static bool is_immutable(const struct item *item, const char *field)
 		   strcmp(field, "immutable") == 0);
 }
 
+bool engine_policy_unready(const char *why)
+{
+	return strstr(why, "failed to configure policy") ||
+	       strstr(why, "failed to configure binding") ||
+	       strstr(why, "not yet ready to handle request");
+}
+
 /* How long to wait after a failure (M8, H7: some refusals end the matter until something changes).
  */
 static int64_t wait_after(struct engine *engine, struct item *item, enum engine_action action,
@@ -537,6 +545,10 @@ static int64_t wait_after(struct engine *engine, struct item *item, enum engine_
 	case KUBE_TOO_LARGE:
 	case KUBE_REFUSED: item->refused = true; return BACKOFF_LAST_NS;
 	case KUBE_FORBIDDEN:
+		if (engine_policy_unready(failure->why)) {
+			item->attempts = 1; /* a wait for somebody else, not a try */
+			return backoff(engine, item, UNREADY_NS);
+		}
 		item->refused = item->refused || item->attempts > RIGHTS_PATIENCE;
 		return backoff(engine, item, RIGHTS_FIRST_NS);
 	case KUBE_NO_RESOURCE: return NO_KIND_NS;

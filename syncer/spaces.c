@@ -70,7 +70,9 @@ static void on_bound(void *arg, const struct kube_answer *answer)
 	if (!place->wait_ns)
 		log_warn("no rights on Secrets in %s yet: %s: %s", place->space->name,
 		    kube_class_name(answer->class), answer->message);
-	place->wait_ns = place->wait_ns ? place->wait_ns * 2 : BINDING_RETRY_NS;
+	place->wait_ns = place->wait_ns && !engine_policy_unready(answer->message)
+			     ? place->wait_ns * 2
+			     : BINDING_RETRY_NS;
 	if (place->wait_ns > BINDING_LAST_NS)
 		place->wait_ns = BINDING_LAST_NS;
 	place->retry_ns = now_ns + place->wait_ns;

@@ -213,6 +213,63 @@ static void refusal_is_listed_and_tried_when_something_changes(void **state)
 	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 0);
 }
 
+/* H7: an API server that was just started refuses all writes until it has found its policies'
+ * parameter. However long that takes, the mirror goes on within seconds afterwards. */
+static void policies_that_are_not_ready_are_waited_for_and_not_more(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	struct engine_order order;
+	int64_t end_ns;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	end_ns = w.now_ns + 40 * BASE_NS_PER_S;
+	while (w.now_ns < end_ns) {
+		while (engine_next(&w.engine, w.now_ns, &order)) {
+			struct engine_failure failure = { .class = KUBE_FORBIDDEN,
+				.why = "ValidatingAdmissionPolicy 'understudy-role' denied request: "
+				       "failed to configure policy: failed to find resource "
+				       "referenced by paramKind",
+				.field = "" };
+
+			engine_failed(&w.engine, &order, &failure, w.now_ns);
+		}
+		w.now_ns += BASE_NS_PER_S / 10;
+	}
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 0); /* nothing is wrong with it */
+	assert_int_equal(w.notes[ENGINE_TROUBLE], 1);
+	run_for(3 * BASE_NS_PER_S);
+	assert_non_null(slice->local);
+	assert_int_equal(pending(), 0);
+}
+
+/* Whatever a server's no was, once it says yes the next try goes through (H7, M8). */
+static void what_was_refused_for_long_is_written_when_it_may(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	struct engine_order order;
+	unsigned asked = 0;
+	int64_t end_ns;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	end_ns = w.now_ns + 40 * BASE_NS_PER_S;
+	for (; w.now_ns < end_ns; w.now_ns += BASE_NS_PER_S / 10)
+		while (engine_next(&w.engine, w.now_ns, &order) && asked++ < 1000)
+			if (order.action == ENGINE_FETCH)
+				carry(&order);
+			else
+				fail_order(&order, KUBE_FORBIDDEN);
+	assert_in_range(asked, 8, 24); /* never a hot loop (H7) */
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 1);
+	run_for(80 * BASE_NS_PER_S);
+	assert_non_null(slice->local);
+	assert_int_equal(pending(), 0);
+	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 0);
+}
+
 static void window_is_kept_and_live_changes_go_first(void **state)
 {
 	struct engine_order orders[16], order;
@@ -300,6 +357,8 @@ int main(void)
 		STORY(grant_and_term_are_respected),
 		STORY(pruned_field_is_told_once_and_not_written_again),
 		STORY(refusal_is_listed_and_tried_when_something_changes),
+		STORY(what_was_refused_for_long_is_written_when_it_may),
+		STORY(policies_that_are_not_ready_are_waited_for_and_not_more),
 		STORY(window_is_kept_and_live_changes_go_first),
 		STORY(drain_writes_what_is_here_and_reads_nothing),
 		STORY(refused_object_is_tried_once_a_minute),
