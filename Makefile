@@ -200,10 +200,9 @@ demo: all
 	@tests/demo/demo.sh
 
 # FAULTS=1000 SEED=1: so many requests of the mirror are broken while its source changes.
-FAULTS ?= 1000
 soak-mirror: all
 	@tools/kubebed.sh >/dev/null && tools/bed.sh >/dev/null
-	@$(BUILD)/bed mirror --dir $(BUILD)/soak.run --soak $(FAULTS) --seed $(or $(SEED),1)
+	@$(BUILD)/bed mirror --dir $(BUILD)/soak.run --soak $(or $(FAULTS),1000) --seed $(or $(SEED),1)
 
 hubs:
 	@tools/hubs.sh up
@@ -211,9 +210,9 @@ hubs:
 hubs-down:
 	@tools/hubs.sh down
 
-FAULTS ?= 100
+# FAULTS=100, or DURATION=2h; SEED=1.
 soak: all $(BUILD)/tests/unit/elector_fence
-	@BUILD=$(BUILD) FAULTS=$(FAULTS) DURATION=$(DURATION) SEED=$(or $(SEED),1) tests/integration/soak.sh
+	@BUILD=$(BUILD) FAULTS=$(or $(FAULTS),100) DURATION=$(DURATION) SEED=$(or $(SEED),1) tests/integration/soak.sh
 
 bench: all $(BUILD)/bench/fence
 	@BUILD=$(BUILD) tests/bench/bench.sh

@@ -8,3 +8,4 @@ tools/kubebed.sh >/dev/null
 tools/bed.sh >/dev/null
 build/bed demo --dir build/bench.run --bench
 build/bed workers --dir build/bench.run --bench
+build/bed leader --dir build/bench.run --bench 20

@@ -72,7 +72,7 @@ func setUp(ctx context.Context, o Options) (*stage, error) {
 	}
 	s := &stage{Options: o, pair: p, begin: time.Now(), random: rand.New(rand.NewPCG(o.Seed, 4)),
 		seen: &watcher{pair: p}, started: map[*pair.Hub]time.Time{}}
-	p.Proxied = []string{"understudy-peer-observer"}
+	p.Proxied = []string{"understudy-peer-observer", "understudy-peer-syncer"}
 	for _, h := range p.Hubs {
 		if err := h.Cluster.Start(cluster.Proxy); err != nil {
 			return s, err
