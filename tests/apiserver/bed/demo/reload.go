@@ -320,7 +320,7 @@ func (s *story) rotateFollower(ctx context.Context) error {
 	path := filepath.Join(dir, "hub-a.token")
 	workload := w.Workload()
 	for n := range 2 {
-		_, token, err := fresh(ctx, s.a.Cluster, pair.Project, "kubeslice-rbac-worker-worker-1", time.Hour)
+		_, token, err := fresh(ctx, s.a.Cluster, pair.Project, "kubeslice-rbac-worker-worker-1", 48*time.Hour)
 		if err != nil {
 			return err
 		}
