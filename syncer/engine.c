@@ -593,11 +593,3 @@ void engine_failed(struct engine *engine, const struct engine_order *order,
 	}
 	engine_settle(engine, item, now_ns);
 }
-
-const char *engine_action_name(enum engine_action action)
-{
-	static const char *const names[] = { "none", "fetch", "prove", "inspect", "create",
-		"update", "status", "strip", "note", "archive", "delete" };
-
-	return names[action];
-}

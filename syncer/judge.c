@@ -399,3 +399,11 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 	return item->source == SOURCE_PRESENT ? judge_present(engine, item)
 					      : judge_absent(engine, item);
 }
+
+const char *engine_action_name(enum engine_action action)
+{
+	static const char *const names[] = { "none", "fetch", "prove", "inspect", "create",
+		"update", "status", "strip", "note", "archive", "delete" };
+
+	return names[action];
+}
