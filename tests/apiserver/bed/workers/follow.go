@@ -137,10 +137,14 @@ func starts(w *pair.Worker) int {
 
 // comeBack starts a killed hub again and waits until it is the other's Standby.
 func (r *run) comeBack(ctx context.Context, h, leads *pair.Hub) error {
-	if err := h.Cluster.Start(cluster.ControlPlane...); err != nil {
+	if err := h.Cluster.Start(cluster.Etcd, cluster.APIServer); err != nil {
 		return err
 	}
 	if err := h.Cluster.Await(ctx, cluster.APIServer); err != nil {
+		return err
+	}
+	// Controllers that find no API server end.
+	if err := h.Cluster.Start(cluster.Controllers); err != nil {
 		return err
 	}
 	if err := h.Start(); err != nil {
