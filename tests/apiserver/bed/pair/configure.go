@@ -99,7 +99,7 @@ func (h *Hub) yaml() string {
 	l := h.pair.Lease
 	line("lease: {duration: %s, renew-deadline: %s, retry-period: %s, padding: %s}",
 		l.Duration, l.RenewDeadline, l.RetryPeriod, l.Padding)
-	line("promotion: {mode: automatic, witness: workers, max-lag: 60s, armed-max-age: 24h, block-window: %s, recovery: hold}", h.pair.block())
+	line("promotion: {mode: automatic, witness: %s, max-lag: 60s, armed-max-age: 24h, block-window: %s, recovery: hold}", h.pair.witness(), h.pair.block())
 	line("mirror: {set: kubeslice}")
 	line("credentials:")
 	for _, name := range []string{"elector", "publisher", "syncer", "peer-observer", "peer-syncer"} {

@@ -57,6 +57,8 @@ type Pair struct {
 	// Proxied are the accounts whose requests go through the fault proxies of the clusters, which
 	// must run.
 	Proxied []string
+	// Alone lets a hub take over without asking workers.
+	Alone bool
 	// More are further workers of both hubs, by name, each with the kubeconfig that a hub has for it.
 	More []MoreWorker
 	bed  *cluster.Bed
@@ -67,6 +69,13 @@ type Pair struct {
 type MoreWorker struct {
 	Name       string
 	Kubeconfig func(hub *Hub) []byte
+}
+
+func (p *Pair) witness() string {
+	if p.Alone {
+		return "none"
+	}
+	return "workers"
 }
 
 func (p *Pair) block() string {
