@@ -72,6 +72,8 @@ void copies_object(struct feed *feed, enum kube_watch_event event, const json_t 
 void copies_listed(struct feed *feed)
 {
 	feed->synced = true;
+	if (feed->kind == KIND_ROLE_BINDING)
+		spaces_bindings_listed(feed->syncer);
 	engine_copies_listed(
 	    &feed->syncer->engine, feed->kind, feed->space, feed->pass, base_clock_boot_ns());
 	sweep_again(feed);

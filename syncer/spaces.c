@@ -21,8 +21,9 @@ struct place {
 	struct syncer *syncer;
 	struct space *space;
 	struct feed feeds[SIDE_COUNT][FEEDS_EACH];
-	bool bound; /* the binding is there */
-	bool asked; /* its POST is under way */
+	bool bound;          /* the binding is there */
+	uint32_t bound_pass; /* of the list that showed it */
+	bool asked;          /* its POST is under way */
 	int64_t retry_ns, wait_ns;
 	struct loop_timer timer;
 };
@@ -218,7 +219,21 @@ void spaces_binding(struct syncer *syncer, const char *namespace, bool present)
 	if (!place)
 		return;
 	place->bound = present;
+	place->bound_pass = syncer->feeds[SIDE_COPIES][KIND_ROLE_BINDING].pass;
 	syncer_advance_soon(syncer);
+}
+
+void spaces_bindings_listed(struct syncer *syncer)
+{
+	uint32_t pass = syncer->feeds[SIDE_COPIES][KIND_ROLE_BINDING].pass;
+	struct space *space;
+
+	for (size_t at = 0; (space = map_next(&syncer->engine.store.spaces, &at));) {
+		struct place *place = space->extra;
+
+		if (place && place->bound_pass != pass)
+			place->bound = false; /* one that we have just made is there already */
+	}
 }
 
 uint32_t spaces_unsynced(struct syncer *syncer)

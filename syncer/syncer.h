@@ -154,6 +154,8 @@ struct feed *spaces_feed(struct space *space, enum side side, enum kind kind);
 void spaces_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg);
 /* Our own binding in a namespace was seen or is gone. */
 void spaces_binding(struct syncer *syncer, const char *namespace, bool present);
+/* All bindings were listed: what was not seen among them is gone. */
+void spaces_bindings_listed(struct syncer *syncer);
 uint32_t spaces_unsynced(struct syncer *syncer);
 void spaces_close(struct syncer *syncer);
 

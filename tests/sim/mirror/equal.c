@@ -146,6 +146,8 @@ static const char *compare(const struct object *object, const struct object *cop
 	json_decref(here);
 	if (!equal)
 		return "differs";
+	if (is_going(object) && is_shell_secret(object->kind, object->value))
+		return NULL;
 	if (is_going(object))
 		return is_going(copy) && same(waits, kube_json_at(copy->value, "metadata",
 							 "finalizers", NULL))

@@ -131,7 +131,7 @@ bool truth_has_left(enum kind kind, const char *space, const char *name)
 
 	if (kind_row(kind)->labelled && last && !last->chosen)
 		return true;
-	return *space && home && !home->chosen;
+	return kind_row(kind)->place == KIND_MIRRORED && home && !home->chosen;
 }
 
 bool truth_was(enum kind kind, const char *space, const char *name, const json_t *body)
@@ -418,7 +418,8 @@ void invariants_on_write(
 
 	the->writes++;
 	/* What had left the scope before it went is found to be gone by a new life only. */
-	if (!truth_has_left(place->kind, place->space, place->name))
+	if (!truth_has_left(place->kind, place->space, place->name) &&
+	    !*note_of(body, MARK "delete-held")) /* each life asks anew (H8) */
 		the->last_write = the->now;
 	if (strncmp(place->name, "kube-", 5) == 0 || strcmp(place->name, HUB_NS) == 0 ||
 	    strncmp(place->space, "kube-", 5) == 0)
