@@ -140,8 +140,14 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 		store_release(&engine->store, item);
 	if (decision.why)
 		store_say(item, decision.why);
+	if (decision.regressed && engine->verified)
+		engine_source_regressed(engine);
 	if (decision.state == ITEM_BLOCKED && before != ITEM_BLOCKED)
 		engine->note(engine->note_arg, ENGINE_TROUBLE, item);
+	/* Who waits for it to be written goes on without it (H13). */
+	if (decision.state == ITEM_BLOCKED && before == ITEM_PENDING && item->has_dependents &&
+	    item->kind != KIND_NAMESPACE)
+		engine_spread(engine, item, now_ns);
 	if (is_forgettable(engine, item)) {
 		item->queue = QUEUE_FORGOTTEN;
 		item_list_push(&engine->forgotten, item);
@@ -291,11 +297,35 @@ static void looked(struct engine *engine, struct item *item)
 	engine->kind_streak[item->kind] = 0;
 }
 
+/* Doubled from `first`, at most a minute, +-20 % so that keys do not march in step. */
+static int64_t backoff(struct engine *engine, const struct item *item, int64_t first_ns)
+{
+	unsigned doublings = item->attempts > 12 ? 12 : item->attempts - 1u;
+	int64_t wait_ns = first_ns << doublings;
+
+	if (engine->draining)
+		return DRAIN_RETRY_NS;
+	if (wait_ns > BACKOFF_LAST_NS)
+		wait_ns = BACKOFF_LAST_NS;
+	engine->random = engine->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return wait_ns * (80 + (int64_t)((engine->random >> 33) % 41)) / 100;
+}
+
 void engine_fetched(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *facts, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
 
+	if (judge_is_of_the_past(engine, item, facts)) {
+		/* A watch was quicker, or the source was restored, which its next proof of identity
+		 * tells (H10): in no case is this written. */
+		store_release(&engine->store, item);
+		if (item->attempts < UINT8_MAX)
+			item->attempts++;
+		item->retry_ns = now_ns + backoff(engine, item, BACKOFF_FIRST_NS);
+		engine_settle(engine, item, now_ns);
+		return;
+	}
 	looked(engine, item);
 	item->fetched_pass = engine->pass;
 	item->source_version = facts->version;
@@ -476,20 +506,6 @@ void engine_deleted(struct engine *engine, const struct engine_order *order, int
 	engine_settle(engine, item, now_ns);
 }
 
-/* Doubled from `first`, at most a minute, +-20 % so that keys do not march in step. */
-static int64_t backoff(struct engine *engine, const struct item *item, int64_t first_ns)
-{
-	unsigned doublings = item->attempts > 12 ? 12 : item->attempts - 1u;
-	int64_t wait_ns = first_ns << doublings;
-
-	if (engine->draining)
-		return DRAIN_RETRY_NS;
-	if (wait_ns > BACKOFF_LAST_NS)
-		wait_ns = BACKOFF_LAST_NS;
-	engine->random = engine->random * 6364136223846793005ULL + 1442695040888963407ULL;
-	return wait_ns * (80 + (int64_t)((engine->random >> 33) % 41)) / 100;
-}
-
 static bool is_write(enum engine_action action)
 {
 	return action >= ENGINE_CREATE;
@@ -500,9 +516,9 @@ static bool not_found(struct engine *engine, struct item *item, enum engine_acti
 {
 	if (action == ENGINE_CREATE)
 		return false; /* its namespace is not there (yet) */
-	if (action == ENGINE_FETCH)
+	if (action == ENGINE_FETCH && item->source == SOURCE_PRESENT)
 		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* the watch will tell */
-	else
+	else if (action != ENGINE_FETCH)
 		store_set_copy(&engine->store, item, COPY_NONE);
 	return true;
 }

@@ -100,6 +100,14 @@ static bool is_ahead(const struct engine *engine, const struct item *item)
 	return engine->restore && !item->shell && item->copy_source_version > item->source_version;
 }
 
+/* What the source shows is older than what the copy was made of (H10): a backup was restored, of
+ * the source or of this hub, and nobody has accepted it. */
+static bool is_newer(const struct engine *engine, const struct item *item)
+{
+	return !engine->restore && item->copy_term == engine->term &&
+	       item->copy_source_version > item->source_version;
+}
+
 bool judge_body_differs(const struct item *item)
 {
 	if (!hash_equal(&item->copy_mark, &item->source_body))
@@ -228,6 +236,10 @@ static struct decision judge_copy(const struct engine *engine, const struct item
 			   ? blocked("a token's Secret is never replaced by another type")
 		       : must_be_archived(engine, item) ? act(item, ENGINE_ARCHIVE)
 							: act(item, ENGINE_DELETE);
+	if ((body || status || finalizers) && is_newer(engine, item))
+		return (struct decision){ .state = ITEM_BLOCKED,
+			.regressed = true,
+			.why = "the copy is of a later version than the source has" };
 	if ((body || status || finalizers) && must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
 	if (body || finalizers)
@@ -398,6 +410,17 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 		return act(item, ENGINE_INSPECT);
 	return item->source == SOURCE_PRESENT ? judge_present(engine, item)
 					      : judge_absent(engine, item);
+}
+
+bool judge_is_of_the_past(
+    const struct engine *engine, const struct item *item, const struct rewrite_facts *facts)
+{
+	if (engine->restore)
+		return false;
+	return (item->source_uid == rewrite_uid_hash(facts->uid) &&
+		   facts->version < item->source_version) ||
+	       (item->copy == COPY_PRESENT && item->copy_term == engine->term &&
+		   facts->version < item->copy_source_version);
 }
 
 const char *engine_action_name(enum engine_action action)

@@ -13,11 +13,15 @@ struct decision {
 	enum item_state state; /* PENDING with ENGINE_NONE: waits for another item */
 	int64_t not_before_ns;
 	const char *why; /* a literal, for BLOCKED */
+	bool regressed;  /* it shows that the source went back in time (H10) */
 };
 
 struct decision judge_item(const struct engine *engine, const struct item *item);
 /* Is it exactly what the mirror wrote (C12)? */
 bool judge_is_pristine(const struct item *item);
+/* Older than what was seen of the same object, or than what its copy was made of (H10). */
+bool judge_is_of_the_past(
+    const struct engine *engine, const struct item *item, const struct rewrite_facts *facts);
 bool judge_body_differs(const struct item *item);
 bool judge_status_differs(const struct item *item);
 

@@ -66,6 +66,12 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 		return NULL;
 	if (facts->version < item->source_version && live)
 		return NULL; /* stale or reordered */
+	/* Read by name since this list began: the list is the older one. */
+	if (facts->version < item->source_version && item->source == SOURCE_PRESENT &&
+	    item->fetched_pass >= pass && !engine->restore) {
+		item->source_pass = pass;
+		return NULL;
+	}
 	if (!live && went_back(engine, item, facts, pass))
 		engine_source_regressed(engine);
 	before = item->source;
@@ -239,6 +245,7 @@ void engine_accept_restore(struct engine *engine, int64_t now_ns)
 	engine->restore = true;
 	for (size_t at = 0; (item = map_next(&engine->store.items, &at));) {
 		item->source_version = 0;
+		store_release(&engine->store, item); /* its mark names a version that is lost */
 		item->archived_version = 0;
 		item->retry_ns = 0;
 		item->attempts = 0;

@@ -228,6 +228,11 @@ static void verified(struct syncer *syncer)
 
 	if (!syncer->engine.verified)
 		log_info("the source is the one that was granted (%s)", syncer->source_uid);
+	if (syncer->wrong_source) {
+		/* What a stranger said in its place is forgotten, and all is listed anew (G6). */
+		engine_source_replaced(&syncer->engine, base_clock_boot_ns());
+		feeds_relist(syncer);
+	}
 	engine_source_verified(&syncer->engine);
 	syncer->wrong_source = false;
 	feeds_visit(syncer, SIDE_SOURCE, sweep, &more);

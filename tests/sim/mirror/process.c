@@ -321,6 +321,18 @@ const char *process_explain(enum kind kind, const char *space, const char *name)
 	    item->braked, item->terminating, item->copy_terminating,
 	    engine_is_open(&syncer->engine), syncer->engine.busy, syncer->engine.window,
 	    item->why ? item->why : "");
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+	    "; mark %d body %d status %d wrote %d version %llu copied %llu restore %d",
+	    hash_equal(&item->copy_mark, &item->source_body),
+	    hash_equal(&item->copy_body, &item->source_body),
+	    hash_equal(&item->copy_status, &item->source_status),
+	    hash_equal(&item->wrote_body, &item->source_body),
+	    (unsigned long long)item->source_version,
+	    (unsigned long long)item->copy_source_version, syncer->engine.restore);
+	if (item->owner)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		    "; owner %s: source %u copy %u state %u", item->owner->key,
+		    item->owner->source, item->owner->copy, item->owner->state);
 	if (kind == KIND_NAMESPACE)
 		explain_inside(name, text + strlen(text), sizeof(text) - strlen(text));
 	return text;
@@ -344,6 +356,13 @@ const char *process_not_complete(void)
 
 	for (size_t at = 0; the->alive && (item = map_next(&syncer->engine.store.items, &at));)
 		if (item->state == ITEM_PENDING || item->state == ITEM_BLOCKED) {
+			const struct object *own = server_find(&the->server[OWN],
+			    (enum kind)item->kind, item_namespace(item), item_name(item));
+			char *dump = own && the->trace ? json_dumps(own->value, 0) : NULL;
+
+			if (dump)
+				chaos_say("own %s", dump);
+			free(dump);
 			(void)snprintf(text, sizeof(text),
 			    "all is equal, but the mirror is not complete: %s: %s", item->key,
 			    process_explain(
