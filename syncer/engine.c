@@ -523,24 +523,6 @@ static bool not_found(struct engine *engine, struct item *item, enum engine_acti
 	return true;
 }
 
-/* H7: only these fields may never be changed in place, and only a refusal that names nothing else
- * is cured by making the object anew. */
-static bool is_immutable(const struct item *item, const char *field)
-{
-	if (item->kind == KIND_ROLE_BINDING)
-		return strcmp(field, "roleRef") == 0;
-	return item->kind == KIND_SECRET && !item->shell && !item->copy_shell &&
-	       (strcmp(field, "type") == 0 || strcmp(field, "data") == 0 ||
-		   strcmp(field, "immutable") == 0);
-}
-
-bool engine_policy_unready(const char *why)
-{
-	return strstr(why, "failed to configure policy") ||
-	       strstr(why, "failed to configure binding") ||
-	       strstr(why, "not yet ready to handle request");
-}
-
 /* How long to wait after a failure (M8, H7: some refusals end the matter until something changes).
  */
 static int64_t wait_after(struct engine *engine, struct item *item, enum engine_action action,
@@ -554,7 +536,7 @@ static int64_t wait_after(struct engine *engine, struct item *item, enum engine_
 		return item->attempts > 1 ? backoff(engine, item, RIGHTS_FIRST_NS) : 0;
 	case KUBE_INVALID:
 		if (action == ENGINE_UPDATE && !item->recreate &&
-		    is_immutable(item, failure->field)) {
+		    judge_is_immutable(item, failure->field)) {
 			item->recreate = true;
 			return 0;
 		} /* fall through */

@@ -423,6 +423,22 @@ bool judge_is_of_the_past(
 		   facts->version < item->copy_source_version);
 }
 
+bool judge_is_immutable(const struct item *item, const char *field)
+{
+	if (item->kind == KIND_ROLE_BINDING)
+		return strcmp(field, "roleRef") == 0;
+	return item->kind == KIND_SECRET && !item->shell && !item->copy_shell &&
+	       (strcmp(field, "type") == 0 || strcmp(field, "data") == 0 ||
+		   strcmp(field, "immutable") == 0);
+}
+
+bool engine_policy_unready(const char *why)
+{
+	return strstr(why, "failed to configure policy") ||
+	       strstr(why, "failed to configure binding") ||
+	       strstr(why, "not yet ready to handle request");
+}
+
 const char *engine_action_name(enum engine_action action)
 {
 	static const char *const names[] = { "none", "fetch", "prove", "inspect", "create",

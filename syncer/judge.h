@@ -22,6 +22,9 @@ bool judge_is_pristine(const struct item *item);
 /* Older than what was seen of the same object, or than what its copy was made of (H10). */
 bool judge_is_of_the_past(
     const struct engine *engine, const struct item *item, const struct rewrite_facts *facts);
+/* H7: only these fields may never be changed in place, and only a refusal that names nothing else
+ * is cured by making the object anew. */
+bool judge_is_immutable(const struct item *item, const char *field);
 bool judge_body_differs(const struct item *item);
 bool judge_status_differs(const struct item *item);
 
