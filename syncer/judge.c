@@ -3,6 +3,8 @@
  */
 #include "syncer/judge.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 /* A Namespace's absence is looked at twice, so far apart (C14). */
