@@ -14,23 +14,29 @@
 
 #define BODY_MAX_BYTES 262144
 
+/* W25: told once; the next look says Connected. Also when the answer was lost, and a look shows
+ * that it stands there. */
+static void told(struct hub *hub)
+{
+	struct follower *follower = hub->follower;
+
+	if (follower_current(follower) != hub || !follower->reconnected)
+		return;
+	follower->reconnected = false;
+	events_post(
+	    hub, "ControllerEndpointChanged", false, "this worker moved to the hub that leads now");
+}
+
 static void on_written(void *arg, const struct kube_answer *answer)
 {
 	struct hub *hub = arg;
-	struct follower *follower = hub->follower;
 
 	hub->report_id = 0;
-	if (answer->class == KUBE_OK) {
-		/* W25: told once; the next look says Connected. */
-		if (follower_current(follower) == hub && follower->reconnected)
-			events_post(hub, "ControllerEndpointChanged", false,
-			    "this worker moved to the hub that leads now");
-		if (follower_current(follower) == hub)
-			follower->reconnected = false;
-	} else if (answer->class != KUBE_CONFLICT) {
+	if (answer->class == KUBE_OK)
+		told(hub);
+	else if (answer->class != KUBE_CONFLICT)
 		log_info("conditions on %s are not written: %s %s", hub->name,
 		    kube_class_name(answer->class), answer->message);
-	}
 }
 
 /* Takes over the list. */
@@ -76,10 +82,12 @@ void report_followed(struct hub *hub)
 	    hub->conditions, &follower->connected, "ControllerConnected", &connected);
 	both = condition_merge(list, &follower->synced, "ControllerEndpointSynced", &synced);
 	json_decref(list);
-	if (connected || synced)
+	if (connected || synced) {
 		write_list(hub, both);
-	else
+	} else {
 		json_decref(both);
+		told(hub);
+	}
 }
 
 void report_left(struct hub *hub)

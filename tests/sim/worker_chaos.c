@@ -162,6 +162,16 @@ static void strike(struct world *w, void *arg, uint64_t rest)
 		    rest - 1);
 }
 
+/* Answers that a follower never gets, in the middle of its last move. */
+static void mute_for_a_moment(struct world *w, void *arg, uint64_t number)
+{
+	enum link_state *link = &w->links[number / HUBS][number % HUBS];
+
+	*link = arg ? LINK_MUTE : LINK_OK;
+	if (arg)
+		world_post(w, w->now + MS(1500), mute_for_a_moment, NULL, number);
+}
+
 static unsigned heal(struct world *w)
 {
 	unsigned leader = (unsigned)world_random(w, HUBS);
@@ -180,6 +190,10 @@ static unsigned heal(struct world *w)
 	w->healed = w->now;
 	hub_take_over(w, leader);
 	hub_step_down(w, 1 - leader);
+	for (unsigned i = 0; i < w->workers; i++)
+		if (world_random(w, 2))
+			world_post(w, w->now + (int64_t)world_random(w, S(5)), mute_for_a_moment, w,
+			    (HUBS + i) * HUBS + leader);
 	return leader;
 }
 

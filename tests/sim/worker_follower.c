@@ -208,7 +208,9 @@ void follower_rotate(struct world *w, unsigned worker)
 
 /* --- Liveness --------------------------------------------------------------------------------- */
 
-static bool has_condition(const json_t *object, const char *type, const char *status)
+/* reason NULL: any. */
+static bool has_condition(
+    const json_t *object, const char *type, const char *status, const char *reason)
 {
 	const json_t *list = json_object_get(json_object_get(object, "status"), "conditions");
 	const json_t *entry;
@@ -219,8 +221,10 @@ static bool has_condition(const json_t *object, const char *type, const char *st
 		const char *t = json_string_value(json_object_get(entry, "type"));
 		const char *s = json_string_value(json_object_get(entry, "status"));
 
-		if (t && s && strcmp(t, type) == 0)
-			return strcmp(s, status) == 0;
+		const char *r = json_string_value(json_object_get(entry, "reason"));
+
+		if (t && s && r && strcmp(t, type) == 0)
+			return strcmp(s, status) == 0 && (!reason || strcmp(r, reason) == 0);
 	}
 	return false;
 }
@@ -268,13 +272,13 @@ const char *follower_settled(const struct world *w, unsigned worker, unsigned hu
 		return "its term is not handed over";
 	if (disk->run != (int)hub)
 		return "the command runs for another hub";
-	if (!has_condition(active, "ControllerConnected", "True") ||
-	    !has_condition(active, "ControllerEndpointSynced", "True"))
+	if (!has_condition(active, "ControllerConnected", "True", "Connected") ||
+	    !has_condition(active, "ControllerEndpointSynced", "True", NULL))
 		return "ClusterController does not say that it follows";
-	if (!has_condition(cluster, "ControllerConnected", "True"))
+	if (!has_condition(cluster, "ControllerConnected", "True", "Connected"))
 		return "the Cluster object on the hub does not say that it follows";
-	if (!has_condition(active, "CredentialReady-hub-a", "True") ||
-	    !has_condition(active, "CredentialReady-hub-b", "True"))
+	if (!has_condition(active, "CredentialReady-hub-a", "True", NULL) ||
+	    !has_condition(active, "CredentialReady-hub-b", "True", NULL))
 		return "not both tokens are proven";
 	return operator_settled(w, worker, hub);
 }
