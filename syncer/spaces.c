@@ -152,8 +152,10 @@ static void space_advance(struct syncer *syncer, struct space *space)
 {
 	struct item *home = space->self;
 	bool rejoin = syncer->engine.rejoin;
-	/* It is about to go: what is in it must be known first (C12, I11). */
-	bool left = home && home->source == SOURCE_ABSENT && home->proofs && !home->braked;
+	/* It is about to go, or waits for a person's word in a rejoin: what is in it must be known
+	 * first (C12, I11). */
+	bool left =
+	    home && home->source == SOURCE_ABSENT && home->proofs && (rejoin || !home->braked);
 	bool chosen = home && (home->source == SOURCE_PRESENT || left);
 	bool here = home && (home->copy == COPY_PRESENT || home->copy == COPY_UNSURE ||
 				(rejoin && home->copy == COPY_FOREIGN && home->copy_chosen));
