@@ -22,7 +22,7 @@ import (
 )
 
 // patience is far beyond what is right; a busy machine is no fault.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // Names are the clusters that a run needs, all of them isolated.
 var Names = []string{"hub-a", "hub-b", "worker-1", "worker-2", "worker-3"}
