@@ -192,6 +192,7 @@ stories: $(SIM)
 
 # EVERY=10: each tenth change; FILES="machine machine_guards": those of elector/.
 mutants: $(SIM) $(WORKERS_SIM) $(MIRROR) $(TESTS)
+	@tests/sim/canfail.sh
 	@tests/sim/mutants.sh
 	@tests/sim/worker_mutants.sh
 	@tests/sim/mirror_mutants.sh

@@ -43,7 +43,7 @@ simulator_holds() { # FILE DIRECTORY SEEDS STORY...
 
 units_hold() { # FILE DIRECTORY
 	local test
-	for test in tests/unit/elector_*.c; do
+	for test in $(grep -lE 'machine|elector_(world|command)' tests/unit/elector_*.c); do
 		test=$(basename "$test" .c)
 		[ -e "$BUILD/obj/tests/unit/$test.o" ] || continue
 		gcc -pie -o "$2/unit" "$BUILD/obj/tests/unit/$test.o" "$2/mutant.o" "$work/$1/unit.o" \

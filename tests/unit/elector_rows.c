@@ -381,6 +381,41 @@ static void test_C6_workers_that_do_not_answer_are_waited_for_a_while(void **sta
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 }
 
+/* A phase without the holder is no claim, whoever took the holder away; nor is a holder without. */
+static void test_C15_half_a_claim_is_none(void **state)
+{
+	for (int i = 0; i < 3; i++) {
+		struct world w;
+
+		(void)state;
+		world_make(&w, 0, true);
+		w.lease = LEASE(i == 0   ? HOLDER_NONE
+				: i == 1 ? HOLDER_OTHER
+					 : HOLDER_SELF,
+		    i == 2 ? PHASE_RELEASED : PHASE_LEADING, 4, 4, OTHER, w.wall_us);
+		peer_leads(&w, 5);
+		start(&w);
+		run(&w, S(1)); /* nobody is waited for */
+		assert_int_equal(w.m.state, STATE_STANDBY);
+		assert_true(said(&w, REASON_STARTED_STANDBY));
+	}
+}
+
+/* The Lease is released once HubRole is Standby, and not later. */
+static void test_I10_what_is_yielded_is_released_at_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	leading(&w);
+	peer_leads(&w, 3);
+	look(&w, 0);
+	run(&w, MS(200));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.lease.holder, HOLDER_NONE);
+	assert_non_null(strstr(w.order, "hL")); /* HubRole, then the Lease */
+}
+
 static void test_bounds_of_what_others_may_ask(void **state)
 {
 	struct machine_options most = {
@@ -421,6 +456,8 @@ int main(void)
 		TEST(what_is_due_at_once_is_asked_for_at_once),
 		TEST(H18_a_workload_that_stays_is_told_again),
 		TEST(C6_workers_that_do_not_answer_are_waited_for_a_while),
+		TEST(C15_half_a_claim_is_none),
+		TEST(I10_what_is_yielded_is_released_at_once),
 		TEST(bounds_of_what_others_may_ask),
 	};
 
