@@ -25,8 +25,8 @@ extern const struct role_ops contend_ops;
 void contend_open(struct elector *elector, uint64_t instance);
 void contend_close(struct elector *elector);
 
-/* Pure, for tests. NAME_INSTANCE, client-go's form: a name that may be there twice and a number that
- * is not (R11). The longest name is cut to fit. */
+/* Pure, for tests. NAME_INSTANCE, client-go's form: a name that may be there twice and a number
+ * that is not (R11). The longest name is cut to fit. */
 void contend_identity(const char *name, uint64_t instance, char identity[254]);
 struct kube_lease;
 void contend_judge(const char *name, const char *identity, const struct kube_lease *lease,

@@ -285,8 +285,8 @@ int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *e
 	    copy_text(out->resource_version, sizeof(out->resource_version), metadata,
 		"resourceVersion", err) ||
 	    copy_text(out->holder, sizeof(out->holder), spec, "holderIdentity", err) ||
-	    copy_text(out->preferred_holder, sizeof(out->preferred_holder), spec,
-		"preferredHolder", err) ||
+	    copy_text(out->preferred_holder, sizeof(out->preferred_holder), spec, "preferredHolder",
+		err) ||
 	    parse_term(annotations, PREFIX "term", &out->term, err) ||
 	    parse_term(annotations, PREFIX "led-term", &out->led_term, err) ||
 	    parse_phase(annotations, &out->phase, err) ||

@@ -54,9 +54,9 @@ void workload_run(struct supervisor *supervisor, uint64_t term, uint64_t valid_u
 		tell_start(supervisor);
 }
 
-/* While a command may run, one that ended by itself may just be starting again, so that only what the
- * runner sees after this word counts (H18). Else the answer is what is known: an empty uid, or one
- * that is being emptied. */
+/* While a command may run, one that ended by itself may just be starting again, so that only what
+ * the runner sees after this word counts (H18). Else the answer is what is known: an empty uid, or
+ * one that is being emptied. */
 void workload_stop(struct supervisor *supervisor)
 {
 	struct process *runner = runner_of(supervisor);

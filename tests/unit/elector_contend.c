@@ -24,8 +24,8 @@ static struct replicas_record judged(const char *spec)
 	struct err err = { "" };
 	json_t *object;
 
-	buf_printf(&text, "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/term\":\"9\"}},\"spec\":%s}",
-	    spec);
+	buf_printf(&text,
+	    "{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/term\":\"9\"}},\"spec\":%s}", spec);
 	object = kube_json_parse(buf_str(&text), &err);
 	assert_non_null(object);
 	if (kube_lease_parse(object, &lease, &err))
@@ -69,7 +69,8 @@ static void test_who_holds_it(void **state)
 	assert_int_equal(r.instance, 0xa6);
 	for (int i = 0; i < 6; i++) {
 		static const char *const others[] = { "replica-1", "replica-1_", "replica-1_a5",
-			"replica-11_00000000000000a5", "host_6f1c4b6e-0000", "replica-1_zzzzzzzzzzzzzzzz" };
+			"replica-11_00000000000000a5", "host_6f1c4b6e-0000",
+			"replica-1_zzzzzzzzzzzzzzzz" };
 		char spec[128];
 
 		(void)snprintf(spec, sizeof(spec), "{\"holderIdentity\":\"%s\"}", others[i]);
@@ -106,10 +107,13 @@ static void test_R12_what_is_foreign_survives_a_write(void **state)
 {
 	static const char before[] =
 	    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":"
-	    "\"understudy-replicas\",\"namespace\":\"n\",\"resourceVersion\":\"41\",\"labels\":{\"a\":"
+	    "\"understudy-replicas\",\"namespace\":\"n\",\"resourceVersion\":\"41\",\"labels\":{"
+	    "\"a\":"
 	    "\"b\"},\"annotations\":{\"other\":\"x\"}},\"spec\":{\"holderIdentity\":\"host_uuid\","
-	    "\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-01-01T00:00:00.000000Z\",\"renewTime\":"
-	    "\"2026-01-01T00:00:09.000000Z\",\"leaseTransitions\":3,\"strategy\":\"OldestEmulationVersion\"}}";
+	    "\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-01-01T00:00:00.000000Z\","
+	    "\"renewTime\":"
+	    "\"2026-01-01T00:00:09.000000Z\",\"leaseTransitions\":3,\"strategy\":"
+	    "\"OldestEmulationVersion\"}}";
 	json_t *base = kube_json_parse(STR_LIT(before), NULL), *spec, *after;
 	struct kube_lease lease;
 	struct err err;

@@ -135,8 +135,8 @@ static void test_C10_no_reader_sees_half_a_page(void **state)
 		if (view.term != view.instance || (int64_t)view.term != view.valid_until_ns ||
 		    (int64_t)view.term != view.written_at_ns)
 			fail_msg("read %lu: term %" PRIu64 ", instance %" PRIu64 ", until %" PRId64
-				 ", written %" PRId64, i, view.term, view.instance,
-			    view.valid_until_ns, view.written_at_ns);
+				 ", written %" PRId64,
+			    i, view.term, view.instance, view.valid_until_ns, view.written_at_ns);
 	}
 	__atomic_store_n(&stress.stop, 1, __ATOMIC_RELAXED);
 	pthread_join(writer, NULL);

@@ -47,6 +47,9 @@ static void test_R1_one_leads_and_the_others_do_nothing(void **state)
 	assert_int_equal(node(0)->opened, 1);
 	assert_int_equal(node(1)->opened + node(2)->opened, 0);
 	assert_true(replicas_holder_is_live(&node(1)->m));
+	assert_int_equal(node(0)->said[REPLICAS_TAKEN], 1);
+	assert_int_equal(node(1)->said[REPLICAS_LEADER_SEEN], 1);
+	assert_int_equal(node(2)->said[REPLICAS_LEADER_SEEN], 1);
 	/* A renewal each RP, and hardly a read: the watch brings what the others need. */
 	assert_in_range(w.writes, 295, 310);
 	assert_in_range(w.reads, 0, 20);
@@ -229,9 +232,29 @@ static void test_R8_a_release_without_an_answer_is_looked_after(void **state)
 	run(&w, S(1));
 	assert_int_equal(node(0)->exit_code, -1);
 	node(0)->mute = false;
-	run(&w, S(5));
+	run(&w, S(4)); /* the write's own time is over, the supervisor's is not */
 	assert_int_equal(node(0)->exit_code, 0);
+	assert_int_equal(node(0)->said[REPLICAS_GIVEN_BACK], 1);
 	fine();
+}
+
+static void test_R8_a_lead_that_cannot_be_given_up_runs_out(void **state)
+{
+	(void)state;
+	three();
+	w.lease.prefers_other = true;
+	edit(&w, 0, node(0)->instance, w.lease.renew_us);
+	while (node(0)->m.state == REPLICAS_LEADING && w.now < S(120))
+		run(&w, MS(1));
+	assert_int_equal(node(0)->m.state, REPLICAS_ENDING);
+	w.down = true;
+	run(&w, S(7));
+	assert_int_equal(node(0)->said[REPLICAS_KEPT], 1);
+	assert_int_equal(node(0)->m.state, REPLICAS_PASSIVE);
+	w.down = false;
+	run(&w, S(20));
+	fine();
+	assert_in_range(leader(&w), 1, 2); /* not this one, which holds still for a while */
 }
 
 static void test_R8_a_stop_without_an_api_server_ends_in_time(void **state)
@@ -448,8 +471,11 @@ static void test_R17_an_outage_ends_the_lead_and_nothing_else(void **state)
 	w.down = true;
 	run(&w, S(60));
 	assert_int_equal(leader(&w), NOBODY);
-	for (unsigned i = 0; i < NODES; i++)
+	for (unsigned i = 0; i < NODES; i++) {
 		assert_int_equal(node(i)->exit_code, -1);
+		assert_int_equal(node(i)->said[REPLICAS_UNREACHABLE], 1); /* once while it lasts */
+	}
+	assert_int_equal(node(0)->said[REPLICAS_LAPSED], 1);
 	elector_ends(&w, node(2), true);
 	start(&w, 2); /* started in the outage */
 	run(&w, S(30));
@@ -556,6 +582,7 @@ int main(void)
 		TEST(R8_R9_a_stop_ends_the_workload_and_gives_the_lease_back),
 		TEST(R8_what_somebody_else_holds_is_not_given_back),
 		TEST(R8_a_release_without_an_answer_is_looked_after),
+		TEST(R8_a_lead_that_cannot_be_given_up_runs_out),
 		TEST(R8_a_stop_without_an_api_server_ends_in_time),
 		TEST(R9_a_stop_while_a_claim_is_on_its_way_gives_it_back),
 		TEST(R9_a_stop_before_there_is_a_credential_ends_at_once),

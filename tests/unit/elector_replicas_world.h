@@ -58,8 +58,8 @@ struct pending {
 struct node {
 	struct replicas m;
 	struct replicas_out out;
-	bool up, paused, cut;     /* cut: from the API server */
-	bool mute;                /* its requests arrive, nothing comes back */
+	bool up, paused, cut; /* cut: from the API server */
+	bool mute;            /* its requests arrive, nothing comes back */
 	uint32_t life;
 	uint64_t instance, dead;
 	int64_t rate_ppm, base, base_ns; /* own clock: base_ns at true time base */
@@ -73,7 +73,7 @@ struct node {
 	uint64_t base_version, transitions;
 	int64_t acquire_us;
 	int exit_code;
-	unsigned opened, exits;
+	unsigned opened, exits, said[REPLICAS_REASON_COUNT];
 	bool workload, crashes; /* its command ends at once */
 };
 
@@ -183,7 +183,7 @@ static inline struct replicas_record record_for(
 	if (!l->exists)
 		return (struct replicas_record){ 0 };
 	return (struct replicas_record){ .exists = true,
-		.holder = l->holder == NOBODY ? REPLICAS_NOBODY
+		.holder = l->holder == NOBODY                               ? REPLICAS_NOBODY
 			  : l->holder == self && l->instance == n->instance ? REPLICAS_SELF
 									    : REPLICAS_OTHER,
 		.holder_hash = l->holder == NOBODY ? 0 : l->instance * 131 + l->holder + 1,
@@ -285,8 +285,7 @@ static inline void arrives(struct world *w, struct pending *p)
 	back->todo = was.todo;
 	back->conflict = was.conflict;
 	back->lease = w->lease;
-	if (n->mute || n->cut || back->at >= was.deadline ||
-	    (!w->calm && draw(w, 40) == 0)) {
+	if (n->mute || n->cut || back->at >= was.deadline || (!w->calm && draw(w, 40) == 0)) {
 		back->lost = true;
 		back->at = was.deadline > w->now ? was.deadline : w->now;
 	}
@@ -363,7 +362,8 @@ static inline void carry_out(struct world *w, struct node *n, const struct repli
 			n->opened++;
 			if (!w->deleted && (t->term < w->last_term ||
 					       (t->term == w->last_term && w->last_opener != self)))
-				broken(w, "a term that is not above the last", self, w->last_opener);
+				broken(
+				    w, "a term that is not above the last", self, w->last_opener);
 			w->last_term = t->term;
 			w->last_opener = self;
 		}
@@ -380,8 +380,8 @@ static inline void carry_out(struct world *w, struct node *n, const struct repli
 		p->running = true;
 		break;
 	case REPLICAS_STOP_RUN:
-		p = post(w, WORKLOAD, self,
-		    w->now + (w->calm ? MS(20) : (int64_t)draw(w, MS(900))));
+		p = post(
+		    w, WORKLOAD, self, w->now + (w->calm ? MS(20) : (int64_t)draw(w, MS(900))));
 		p->empty = true;
 		break;
 	case REPLICAS_EXIT:
@@ -407,6 +407,8 @@ static inline void feed(struct world *w, struct node *n, struct replicas_event *
 	for (unsigned i = 0; i < out.row_count; i++)
 		w->row_hits[out.rows[i]]++;
 	n->out = out;
+	for (unsigned i = 0; i < out.said_count; i++)
+		n->said[out.said[i].reason]++;
 	for (unsigned i = 0; i < out.todo_count && n->life == life; i++)
 		carry_out(w, n, &out.todo[i]);
 	check(w);
@@ -494,7 +496,8 @@ static inline void run_until(struct world *w, int64_t end)
 		for (unsigned i = 0; i < MAX_PENDING; i++) {
 			struct pending *p = &w->pending[i];
 
-			if (p->used && (p->at < at || (next && p->at == at && p->order < next->order))) {
+			if (p->used &&
+			    (p->at < at || (next && p->at == at && p->order < next->order))) {
 				at = p->at;
 				next = p;
 			}
