@@ -149,8 +149,8 @@ struct engine_failure {
 };
 void engine_failed(struct engine *engine, const struct engine_order *order,
     const struct engine_failure *failure, int64_t now_ns);
-/* Does a refusal say that the API server, just started, has not found its policies' parameter yet? It
- * looks for kinds every 30 s, and until then lets nobody write (H7). */
+/* Does a refusal say that the API server, just started, has not found its policies' parameter yet?
+ * It looks for kinds every 30 s, and until then lets nobody write (H7). */
 bool engine_policy_unready(const char *why);
 
 /* A rejoin begins or ends: what is here is known anew by the lists that follow (C12). */

@@ -228,9 +228,10 @@ static void policies_that_are_not_ready_are_waited_for_and_not_more(void **state
 	while (w.now_ns < end_ns) {
 		while (engine_next(&w.engine, w.now_ns, &order)) {
 			struct engine_failure failure = { .class = KUBE_FORBIDDEN,
-				.why = "ValidatingAdmissionPolicy 'understudy-role' denied request: "
-				       "failed to configure policy: failed to find resource "
-				       "referenced by paramKind",
+				.why =
+				    "ValidatingAdmissionPolicy 'understudy-role' denied request: "
+				    "failed to configure policy: failed to find resource "
+				    "referenced by paramKind",
 				.field = "" };
 
 			engine_failed(&w.engine, &order, &failure, w.now_ns);

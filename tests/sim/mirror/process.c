@@ -327,12 +327,12 @@ const char *process_explain(enum kind kind, const char *space, const char *name)
 	    hash_equal(&item->copy_body, &item->source_body),
 	    hash_equal(&item->copy_status, &item->source_status),
 	    hash_equal(&item->wrote_body, &item->source_body),
-	    (unsigned long long)item->source_version,
-	    (unsigned long long)item->copy_source_version, syncer->engine.restore);
+	    (unsigned long long)item->source_version, (unsigned long long)item->copy_source_version,
+	    syncer->engine.restore);
 	if (item->owner)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
-		    "; owner %s: source %u copy %u state %u", item->owner->key,
-		    item->owner->source, item->owner->copy, item->owner->state);
+		    "; owner %s: source %u copy %u state %u", item->owner->key, item->owner->source,
+		    item->owner->copy, item->owner->state);
 	if (kind == KIND_NAMESPACE)
 		explain_inside(name, text + strlen(text), sizeof(text) - strlen(text));
 	return text;
