@@ -92,6 +92,15 @@ func (s *story) pid(h *pair.Hub, name string) int {
 	return 0
 }
 
+// aPid waits for a process of that name: 0 in its place would be this program's own process group.
+func (s *story) aPid(ctx context.Context, h *pair.Hub, name string) (int, error) {
+	_, err := until(ctx, patience, 20*time.Millisecond, func() bool { return s.pid(h, name) > 0 })
+	if err != nil {
+		return 0, fmt.Errorf("%s has no %s: %w", h.Name, name, err)
+	}
+	return s.pid(h, name), nil
+}
+
 func (s *story) checkSwitchover(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
 		return err
@@ -120,9 +129,9 @@ func (s *story) switchoverFails(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pid := s.pid(s.b, "syncer")
-	if pid == 0 {
-		return fmt.Errorf("hub-b has no syncer")
+	pid, err := s.aPid(ctx, s.b, "syncer")
+	if err != nil {
+		return err
 	}
 	syscall.Kill(pid, syscall.SIGSTOP)
 	at := time.Now()
@@ -160,7 +169,10 @@ func (s *story) ready(ctx context.Context) error {
 
 func (s *story) switchoverCalledOff(ctx context.Context) error {
 	_, before := leading(s.a)
-	pid := s.pid(s.b, "syncer")
+	pid, err := s.aPid(ctx, s.b, "syncer")
+	if err != nil {
+		return err
+	}
 	syscall.Kill(pid, syscall.SIGSTOP)
 	defer syscall.Kill(pid, syscall.SIGCONT)
 	ended := make(chan error, 1)

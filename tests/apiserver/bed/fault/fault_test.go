@@ -20,7 +20,7 @@ import (
 )
 
 // short enough for a test, long enough for a local answer on a busy machine
-const patience = 300 * time.Millisecond
+const patience = 800 * time.Millisecond
 
 type bench struct {
 	proxy  *Proxy

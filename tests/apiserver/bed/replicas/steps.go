@@ -280,7 +280,9 @@ func (s *suite) electorKilled(ctx context.Context) error {
 		return err
 	}
 	begin := time.Now()
-	syscall.Kill(last.processes()["elector"], syscall.SIGKILL)
+	if pid := last.processes()["elector"]; pid > 0 {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
 	var now uint64
 	at, err := until(ctx, patience, time.Millisecond, func() bool {
 		var open bool
@@ -500,7 +502,9 @@ func (s *suite) standalone(ctx context.Context) error {
 	if t, err := r.told(); err != nil || t.Code != 200 || t.Term != 1 {
 		return fmt.Errorf("it tells %+v (%v)", t, err)
 	}
-	syscall.Kill(r.processes()["elector"], syscall.SIGKILL)
+	if pid := r.processes()["elector"]; pid > 0 {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
 	if _, err := until(ctx, patience, time.Millisecond, func() bool { _, open := r.page(); return !open }); err != nil {
 		return fmt.Errorf("its page is open beside a dead elector: %w", err)
 	}
