@@ -42,23 +42,5 @@ simulator_notices() { # FILE
 	! timeout 300 "$work/mirror" --first --list tests/sim/mirror/seeds --seeds "$seeds" >/dev/null 2>&1
 }
 
-total=0 survived=0 equals=0
-for file in $files; do
-	count=$(awk -f tests/sim/mutate.awk "syncer/$file.c")
-	for ((i = 1; i <= count; i += every)); do
-		name=$(awk -v pick="$i" -f tests/sim/mutate.awk "syncer/$file.c" 2>&1 >"$work/mutant.c")
-		total=$((total + 1))
-		gcc -std=gnu11 -D_GNU_SOURCE -I. -O1 -w -c "$work/mutant.c" -o "$work/mutant.o" 2>/dev/null || continue
-		{ units_notice "$file"; } 2>/dev/null && continue
-		{ simulator_notices "$file"; } 2>/dev/null && continue
-		plain=$(sed 's/\.c:[0-9]*: /: /' <<<"$name")
-		if [ -e "$equal" ] && grep -qxF -- "$plain" "$equal"; then
-			equals=$((equals + 1))
-			continue
-		fi
-		survived=$((survived + 1))
-		echo "survived: $name"
-	done
-done
-echo "mutants of the mirror: $total, $survived survived ($equals change nothing that anybody could notice)"
-[ "$survived" -eq 0 ]
+. tests/sim/judge_mutants.sh
+judge_all 'the mirror' syncer/
