@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
+	"time"
 
+	"understudy.test/bed/fault"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
 )
@@ -48,7 +51,8 @@ func (r *run) ctlCheck(ctx context.Context, name string, h *pair.Hub, code int, 
 	return out
 }
 
-// pass lets hub-b copy several pages of objects at its start.
+// pass lets hub-b copy several pages of objects at its start, through an API server that takes its
+// time: status is reported once a second, and a fast one would be through before anybody looked.
 func (r *run) pass(ctx context.Context) error {
 	const count = 600
 	r.b.Kill()
@@ -70,6 +74,13 @@ func (r *run) pass(ctx context.Context) error {
 		return err
 	default:
 	}
+	r.proxies[r.b].Plan(func(q *http.Request) fault.Fault {
+		if q.Method != http.MethodPost || !strings.HasSuffix(q.URL.Path, "/"+kube.SliceConfigs.Name) {
+			return fault.Fault{Kind: fault.None}
+		}
+		return fault.Fault{Kind: fault.Delay, Wait: 150 * time.Millisecond}
+	})
+	defer r.proxies[r.b].Plan(nil)
 	if err := r.b.Start(); err != nil {
 		return err
 	}
