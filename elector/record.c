@@ -360,6 +360,15 @@ void record_history(struct elector *elector, const struct msg_status_history *en
 		history_write(elector);
 }
 
+void record_keep_history(struct elector *elector, const json_t *object)
+{
+	struct record_keeper *record = &elector->record;
+
+	if (json_array_size(record->history) && !record->history_busy &&
+	    !json_array_size(kube_json_at(object, "status", "history", NULL)))
+		history_write(elector);
+}
+
 void record_show_history(struct elector *elector)
 {
 	json_t *entry;

@@ -42,6 +42,8 @@ void record_write_role(struct elector *elector, enum hub_role role, uint64_t ter
 void record_watch_role(struct elector *elector);
 /* Appends to the history and writes it soon; the oldest fall out. */
 void record_history(struct elector *elector, const struct msg_status_history *entry);
+/* Writes the history again when HubRole/self, as just seen, has none: somebody deleted it. */
+void record_keep_history(struct elector *elector, const json_t *object);
 /* Hands the history to the monitor, oldest first. */
 void record_show_history(struct elector *elector);
 void record_close(struct elector *elector);

@@ -50,8 +50,10 @@ static void on_object(void *arg, enum kube_watch_event kind, const json_t *objec
 	if (strcmp(kube_json_text(json_object_get(object, "metadata"), "name"), "self") != 0)
 		return;
 	elector->record.role_listed = true;
-	if (kind != KUBE_WATCH_DELETED)
+	if (kind != KUBE_WATCH_DELETED) {
 		record_parse_role(object, &role, &term);
+		record_keep_history(elector, object);
+	}
 	tell(elector, role, term);
 }
 

@@ -13,7 +13,7 @@ import (
 const restored = time.Second
 
 // hubRoleOfAnotherHand deletes HubRole/self on both hubs, and writes a false role and a false term
-// into it.
+// into it. What it told of the past comes back, too.
 func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
 	path := pair.HubRoles.Path("", "self")
 	spec := func(role string, term int64) kube.Object {
@@ -49,7 +49,15 @@ func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
 		if worst > restored {
 			return fmt.Errorf("%s: HubRole was restored after %v, want at most %v", h.Name, worst, restored)
 		}
-		s.fact(h.Name, "HubRole deleted, its role and its term changed by hand: %s again within %d ms", role, worst.Milliseconds())
+		history := before.List("status", "history")
+		if _, err := until(ctx, patience, 50*time.Millisecond, func() bool {
+			o, err := h.Admin.Get(ctx, path)
+			return err == nil && len(history) > 0 && len(o.List("status", "history")) >= len(history)
+		}); err != nil {
+			return fmt.Errorf("%s: the %d transitions of HubRole's history are not back: %w", h.Name, len(history), err)
+		}
+		s.fact(h.Name, "HubRole deleted, its role and its term changed by hand: %s again within %d ms, with its history of %d",
+			role, worst.Milliseconds(), len(history))
 	}
 	if _, leads := leading(s.a); !leads {
 		return fmt.Errorf("hub-a does not lead any more")

@@ -374,9 +374,9 @@ func (s *story) history(ctx context.Context) error {
 	if err := s.state(ctx, s.a, "active"); err != nil {
 		return err
 	}
-	// What was before the step in which HubRole was deleted went with it.
+	// Also what was before the step in which HubRole, which holds it, was deleted.
 	for h, wanted := range map[*pair.Hub][]string{
-		s.a: {"leads", "drains", "switchover_called_off", "released", "forced", "promoted", "resumes"},
+		s.a: {"starts_leading", "drains", "switchover_called_off", "released", "forced", "promoted", "resumes"},
 		s.b: {"barrier", "handed", "promoted", "yielded"},
 	} {
 		got, err := reasons(h)
