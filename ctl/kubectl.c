@@ -149,7 +149,7 @@ enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *cons
 		argv[n++] = "--context";
 		argv[n++] = kubectl->context;
 	}
-	for (size_t i = 0; words[i] && i < KUBECTL_MAX_WORDS; i++)
+	for (size_t i = 0; i < KUBECTL_MAX_WORDS && words[i]; i++)
 		argv[n++] = words[i];
 	/* Strings of argv are not written to; POSIX only lacks the word for it. */
 	if (!start(&child, (char *const *)argv)) {

@@ -196,7 +196,7 @@ static int find_worker(
 
 void changes_place_workers(const struct us_config *now, struct us_config *next)
 {
-	struct config_worker placed[CONFIG_MAX_WORKERS];
+	struct config_worker placed[CONFIG_MAX_WORKERS] = { 0 };
 	bool taken[CONFIG_MAX_WORKERS] = { false }, done[CONFIG_MAX_WORKERS] = { false };
 	unsigned at = 0;
 	int was;

@@ -348,7 +348,10 @@ static void on_page(void *arg, const struct kube_answer *answer)
 		list_failed(diff, answer);
 		return;
 	}
-	json_array_foreach(items, i, item) take_item(diff, item);
+	json_array_foreach(items, i, item)
+	{
+		take_item(diff, item);
+	}
 	token = kube_json_text(json_object_get(list, "metadata"), "continue");
 	free(diff->token);
 	diff->token = *token ? strdup(token) : NULL;

@@ -15,7 +15,7 @@
 #include "syncer/syncer.h"
 
 /* Rows of one command: a link's queue is bounded. */
-#define MAX_ROWS 150
+#define MAX_ROWS 150u
 
 static struct str cut(const char *text, size_t most)
 {

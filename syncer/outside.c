@@ -235,7 +235,10 @@ static void look_into(struct search *search, const json_t *value, unsigned depth
 
 	if (depth == MAX_DEPTH)
 		return;
-	json_array_foreach((json_t *)value, i, member) look_into(search, member, depth + 1);
+	json_array_foreach((json_t *)value, i, member)
+	{
+		look_into(search, member, depth + 1);
+	}
 	json_object_foreach((json_t *)value, key, member)
 	{
 		(void)snprintf(search->field + before, sizeof(search->field) - before, "%s%s",

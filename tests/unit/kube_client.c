@@ -359,7 +359,8 @@ static void test_shutdown_ends_everything(void **state)
 
 	(void)state;
 	kube_client_ask(role.client, &hang, on_done, &result);
-	pass_ms(50);
+	for (int i = 0; i < 500 && bed.shared->requests == 0; i++)
+		pass_ms(10);
 	assert_int_equal(bed.shared->requests, 1);
 	kube_client_shutdown(role.client);
 	await(1);

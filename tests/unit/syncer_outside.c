@@ -29,7 +29,8 @@ static bool visit(void *arg, enum sync_listing listing, const char *object, cons
 
 	(void)arg;
 	rows++;
-	(void)snprintf(listed + n, sizeof(listed) - n, "%u %s: %s\n", listing, object, why);
+	(void)snprintf(
+	    listed + n, sizeof(listed) - n, "%u %s: %s\n", (unsigned)listing, object, why);
 	return true;
 }
 

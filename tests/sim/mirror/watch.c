@@ -107,7 +107,7 @@ static int by_key(const void *a, const void *b)
 /* What the filter selects now, in the order of keys. */
 static json_t *select_now(struct server *server, const struct filter *filter)
 {
-	struct object *found[MAX_OBJECTS];
+	struct object *found[MAX_OBJECTS] = { NULL };
 	json_t *items = json_array();
 	unsigned n = 0;
 
