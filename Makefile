@@ -49,7 +49,7 @@ BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
 .PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench soak trace docs clean \
-        sim stories mutants soak-mirror
+        sim stories mutants soak-mirror attack
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
 help:
@@ -60,6 +60,7 @@ help:
 	@echo 'make sim         SEEDS=N random schedules of whole pairs (SEED=k: that one), and the stories'
 	@echo 'make mutants     single changes to the machine: does a test notice each? (EVERY=N: a sample)'
 	@echo 'make soak-mirror FAULTS=N broken requests on a live pair, by SEED; then both hubs are equal'
+	@echo 'make attack      hostile programs in the rows of all roles: what holds each attempt'
 	@echo 'make lint asan   static checks; unit tests under ASan and UBSan'
 	@echo 'make hubs        hub-a, hub-b and worker-1 for exploring; make hubs-down ends them'
 	@echo 'make soak        leadership: every situation, then FAULTS=100 random faults, or for DURATION=2h (SEED=k)'
@@ -117,7 +118,8 @@ ATTACK := $(BUILD)/attack/attack
 $(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)/obj/build_id.o \
     $(call archives,ipc policy base)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lmsgpackc -lcap
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -Wl,--wrap=seccomp_load,--wrap=sandbox_before_exec -o $@ $^ -lmsgpackc -lcap
 
 # The simulator: the machine's objects as the elector links them, and a model of the rest.
 SIM := $(BUILD)/sim/sim
@@ -196,6 +198,10 @@ mutants: $(SIM) $(WORKERS_SIM) $(MIRROR) $(TESTS)
 	@tests/sim/mutants.sh
 	@tests/sim/worker_mutants.sh
 	@tests/sim/mirror_mutants.sh
+
+# ARGS="syncer monitor": those only.
+attack: $(ATTACK)
+	@$(ATTACK) $(ARGS)
 
 demo: all
 	@tests/demo/demo.sh

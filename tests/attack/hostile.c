@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include "ipc/role.h"
+#include "policy/control.h"
+#include "policy/landlock.h"
+#include "policy/seccomp.h"
 #include "tests/attack/attack.h"
 
 enum { EXIT_USAGE = 64 };
@@ -57,28 +60,60 @@ static int attack(const char *job, unsigned number, enum role self, const struct
 	int error;
 
 	if (strcmp(job, JOB_CALL) == 0)
-		return attempts[number].try(scene);
+		return attempt_at(number)->try(scene);
 	error = packets[number].send(self, packet_peer(self));
 	if (error)
 		return error;
 	return watch_link(packets[number].wanted == PACKET_CUT ? PACKET_CUT_MS : PACKET_TAKEN_MS);
 }
 
+/* Landlock or filter 2 with nothing else of the lock, as role_lock would switch it on. */
+static bool lock_by_one(enum role self, enum layer layer, const struct scene *scene)
+{
+	const uint16_t ports[] = { 53, scene->target_port };
+	bool dialer = (ROLE_BIT(self) & ROLE_DIALERS) != 0;
+	uint32_t groups = role_row(self)->syscalls;
+	struct seccomp_program filter;
+
+	if (self == ROLE_RUNNER) /* It has neither: its workload would inherit them (F5). */
+		return true;
+	if (layer == LAYER_LANDLOCK)
+		return landlock_restrict(groups & SYSCALLS_HANDOVER ? ROLE_FD_FILES : -1, ports,
+			   dialer ? 2 : 0) >= 0;
+	seccomp_build_second(&filter, self, getpid());
+	return layer != LAYER_SECCOMP || seccomp_load(&filter) == 0;
+}
+
+/* The launcher judges only attempts of processes that said it. */
+static void tell_ready(void)
+{
+	struct us_ctl ready = { .magic = CONTROL_MAGIC, .type = CONTROL_READY };
+
+	(void)send(ROLE_FD_CONTROL, &ready, sizeof(ready), MSG_NOSIGNAL);
+}
+
 int hostile_main(enum role self, int argc, char **argv)
 {
-	struct role_process *process = role_begin(self, argc, argv);
-	const char *job = argc > 3 ? argv[2] : "";
+	const char *job = argc > 4 ? argv[2] : "";
+	unsigned number = argc > 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+	enum layer layers = argc > 4 ? (enum layer)strtoul(argv[4], NULL, 10) : LAYER_ALL;
+	struct role_process *process = layers & LAYER_USER ? role_begin(self, argc, argv) : NULL;
 	bool dialer = (ROLE_BIT(self) & ROLE_DIALERS) != 0;
-	struct scene scene = { 0 };
-	unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 	bool receives = strcmp(job, JOB_RECEIVE) == 0;
+	struct scene scene = { 0 };
 
 	if (!receives && pread(FD_SCENE, &scene, sizeof(scene), 0) != sizeof(scene))
 		return EXIT_USAGE;
-	role_attach(process, &receiver_ops, process);
-	role_lock(process, dialer ? &scene.target_port : NULL, dialer ? 1 : 0);
-	if (receives)
-		return role_run(process);
+	if (layers == LAYER_ALL) {
+		role_attach(process, &receiver_ops, process);
+		role_lock(process, dialer ? &scene.target_port : NULL, dialer ? 1 : 0);
+		if (receives)
+			return role_run(process);
+	} else {
+		if (!lock_by_one(self, layers, &scene))
+			return EXIT_USAGE;
+		tell_ready();
+	}
 	/* Not through exit: it would run code of libraries that the attempt is not about. */
 	_exit(attack(job, number, self, &scene));
 }

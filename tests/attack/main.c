@@ -1,187 +1,96 @@
 /*
  * The launcher of the attack suite (see attack.h): lays out what hostile roles may find, runs each
- * attempt unlocked as the control, then each role's attempts and packets, one line each:
- * `ok - hostile syncer: ...` or `not ok - hostile syncer: ...: why`.
+ * attempt unlocked as the control, then as each kind of role behind all layers and behind each one
+ * alone, and each role's packets. One row each, role x probe x layers x expected x got; a row that
+ * went wrong also as `not ok - hostile syncer: ...`; the last line counts. `attack ROLE...`: those.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ipc/messages.h"
-#include "policy/control.h"
 #include "policy/sandbox.h"
 #include "tests/attack/attack.h"
 
-#define ANSWER_MS 2000
+/* A kind of role that tries less has lost part of its list. */
+#define LEAST_PROBES 100
+#define MOST_PROBES  300
 
-static const enum role hostile_roles[] = { ROLE_ELECTOR, ROLE_SYNCER, ROLE_OBSERVER, ROLE_PUBLISHER,
-	ROLE_REPOINTER, ROLE_MONITOR, ROLE_LOADER, ROLE_SYNCER_DIALER };
+static const enum role kinds[] = { ROLE_LOADER, ROLE_RUNNER, ROLE_MONITOR, ROLE_SYNCER_DIALER,
+	ROLE_OBSERVER, ROLE_ELECTOR, ROLE_SYNCER, ROLE_PUBLISHER, ROLE_REPOINTER, ROLE_FOLLOWER };
 
-/* The value in the sibling's memory; the address is the same in every fork. */
-static uint64_t secret = 0x7365637265740000;
-static unsigned failures;
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-static void report(const char *who, const char *what, const char *how, const char *wrong)
-{
-	if (wrong)
-		printf("not ok - %s: %s: %s\n", who, what, wrong);
-	else
-		printf("ok - %s: %s%s%s\n", who, what, how[0] ? ": " : "", how);
-	failures += wrong != NULL;
-}
+static const enum layer single_layers[] = { LAYER_USER, LAYER_LANDLOCK, LAYER_SECCOMP };
+static const char *const layer_names[] = { "user", "landlock", "seccomp" };
 
-/* --- The scene ---------------------------------------------------------------------------------
- */
-
-struct place {
-	struct scene scene;
-	char root[32];
-	int listeners[2];
-	int fds[EXTRA_FDS]; /* from FD_SCENE on; FD_LINK is made for each attempt */
+/* What is known of a role while it is attacked, and of all. */
+struct count {
+	enum role role;
+	unsigned probes, wrong, succeeded;
+	unsigned by_layers[4]; /* how many are held by so many layers, each of them alone */
 };
 
-static int tcp_socket(uint16_t *port, bool listens)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t size = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+static bool impossible[MOST_PROBES]; /* the control did not work, and need not */
 
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) != 0 ||
-	    getsockname(fd, (struct sockaddr *)&at, &size) != 0 ||
-	    (listens && listen(fd, 64) != 0)) {
-		perror("socket");
-		exit(1);
+const struct attempt *attempt_at(unsigned number)
+{
+	static const struct attempt_list *const lists[] = { &file_attempts, &network_attempts,
+		&process_attempts, &identity_attempts, &memory_attempts, &kernel_attempts };
+
+	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		if (number < lists[i]->count)
+			return &lists[i]->attempts[number];
+		number -= lists[i]->count;
 	}
-	*port = ntohs(at.sin_port);
-	return fd;
+	return NULL;
 }
 
-static void write_file(const char *path, mode_t mode)
+int attempt_outcome(long result)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd < 0 || write(fd, "secret\n", 7) != 7 || fchmod(fd, mode) != 0) {
-		perror(path);
-		exit(1);
-	}
-	close(fd);
+	return result >= 0 ? 0 : errno;
 }
 
-static void lay_out(struct place *place)
+/* --- Reporting ------------------------------------------------------------------------------ */
+
+static const char *error_name(int error)
 {
-	char victim[96];
-	struct scene *scene = &place->scene;
-	uint16_t unused;
+	const char *name = strerrorname_np(error);
 
-	(void)snprintf(place->root, sizeof(place->root), "/tmp/attack-XXXXXX");
-	if (!mkdtemp(place->root) || chmod(place->root, 0755) != 0) {
-		perror(place->root);
-		exit(1);
-	}
-	(void)snprintf(scene->credential, sizeof(scene->credential), "%s/token", place->root);
-	(void)snprintf(scene->readable, sizeof(scene->readable), "%s/readable", place->root);
-	(void)snprintf(scene->folder, sizeof(scene->folder), "%s/open", place->root);
-	(void)snprintf(victim, sizeof(victim), "%s/victim", scene->folder);
-	write_file(scene->credential, 0400);
-	write_file(scene->readable, 0644);
-	if (mkdir(scene->folder, 0777) != 0 || chmod(scene->folder, 0777) != 0) {
-		perror(scene->folder);
-		exit(1);
-	}
-	write_file(victim, 0666);
-	scene->secret = &secret;
-	place->listeners[0] = tcp_socket(&scene->port, true);
-	place->listeners[1] = tcp_socket(&scene->target_port, true);
-	for (int i = 0; i < EXTRA_FDS; i++)
-		place->fds[i] = -1;
-	place->fds[0] = memfd_create("scene", MFD_CLOEXEC);
-	place->fds[FD_BOUND - FD_SCENE] = tcp_socket(&unused, false);
-	place->fds[FD_PROGRAM - FD_SCENE] = open("/bin/true", O_RDONLY | O_CLOEXEC);
+	return name ? name : "refused";
 }
 
-static void clear_away(const struct place *place)
+static void row(struct count *count, const char *probe, const char *layers, const char *expected,
+    const char *got, const char *wrong)
 {
-	char victim[96];
-
-	(void)snprintf(victim, sizeof(victim), "%s/victim", place->scene.folder);
-	(void)unlink(victim);
-	(void)rmdir(place->scene.folder);
-	(void)unlink(place->scene.credential);
-	(void)unlink(place->scene.readable);
-	(void)rmdir(place->root);
+	printf("%-14s %-42s %-21s %-8s %s\n", role_name(count->role), probe, layers, expected, got);
+	if (wrong)
+		printf("not ok - hostile %s: %s: %s\n", role_name(count->role), probe, wrong);
+	count->probes++;
+	count->wrong += wrong != NULL;
 }
 
-/* What an attempt may have used up: an unconnected socket, a link. The other end of the link. */
-static int refresh(struct place *place)
+static const char *name_layers(unsigned layers, char *text, size_t size)
 {
-	int pair[2] = { -1, -1 }, room = 1 << 20;
-	int *socket_fd = &place->fds[FD_SOCKET - FD_SCENE], *link = &place->fds[FD_LINK - FD_SCENE];
+	size_t n = 0;
 
-	if (*socket_fd >= 0)
-		close(*socket_fd);
-	if (*link >= 0)
-		close(*link);
-	*socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (*socket_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-		perror("descriptors");
-		exit(1);
-	}
-	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
-	*link = pair[0];
-	return pair[1];
+	(void)snprintf(text, size, "-");
+	for (unsigned i = 0; i < 3; i++)
+		if (layers & single_layers[i])
+			n += (size_t)snprintf(
+			    text + n, size - n, "%s%s", n > 0 ? " " : "", layer_names[i]);
+	return text;
 }
 
-/* Somebody else under the same uid who lets himself be looked at. */
-static pid_t start_sibling(uid_t uid)
-{
-	int ready[2];
-	char byte;
-	pid_t pid;
-
-	if (pipe2(ready, O_CLOEXEC) != 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0 &&
-		    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 && write(ready[1], "r", 1) == 1)
-			for (;;)
-				(void)pause();
-		_exit(1);
-	}
-	close(ready[1]);
-	if (read(ready[0], &byte, 1) != 1)
-		fprintf(stderr, "no sibling under uid %u\n", (unsigned)uid);
-	close(ready[0]);
-	return pid;
-}
-
-static void end_sibling(pid_t pid)
-{
-	(void)kill(pid, SIGKILL);
-	(void)waitpid(pid, NULL, 0);
-}
-
-/* --- Attempts ----------------------------------------------------------------------------------
- */
+/* --- The control ---------------------------------------------------------------------------- */
 
 /* Unlocked and root: what must work, or the attempt proves nothing. */
-static void control(struct place *place, const struct attempt *attempt)
+static int run_unlocked(struct place *place, const struct attempt *attempt)
 {
-	int other = refresh(place), status = -1;
+	int other = scene_refresh(place), status = -1;
 	pid_t pid = fork();
-	char wrong[64];
 
 	if (pid == 0) {
 		for (int i = 0; i < EXTRA_FDS; i++)
@@ -194,182 +103,182 @@ static void control(struct place *place, const struct attempt *attempt)
 	}
 	(void)waitpid(pid, &status, 0);
 	close(other);
-	(void)snprintf(wrong, sizeof(wrong), "unlocked it ends with status 0x%x", (unsigned)status);
-	report("unlocked", attempt->name, "works", status == 0 ? NULL : wrong);
+	return status;
 }
 
-static void attempt_as(struct place *place, enum role role, unsigned number)
+static unsigned control_all(struct place *place)
 {
-	const struct attempt *attempt = &attempts[number];
-	const bool without =
-	    (ROLE_BIT(role) & ROLE_DIALERS) != 0 && (attempt->bonus & ~sandbox_available()) != 0;
-	const bool allowed = (attempt->allowed & ROLE_BIT(role)) != 0 || without;
-	int other = refresh(place), status;
-	char who[48], text[256] = "", wrong[400];
-	const char *how = "killed";
-	struct started started;
-	bool refused;
+	unsigned wrong = 0;
 
-	(void)snprintf(who, sizeof(who), "hostile %s", role_name(role));
-	if (!process_start(&started, role, JOB_CALL, number, place->fds)) {
+	scene_start_sibling(place, ATTACK_UID_BASE);
+	for (unsigned i = 0; attempt_at(i) && i < MOST_PROBES; i++) {
+		const struct attempt *attempt = attempt_at(i);
+		int status = run_unlocked(place, attempt);
+
+		if (status == 0)
+			continue;
+		if (attempt->rare && WIFEXITED(status)) {
+			impossible[i] = true;
+			printf("# not possible here for anybody: %s: %s\n", attempt->name,
+			    error_name(WEXITSTATUS(status)));
+			continue;
+		}
+		printf("not ok - unlocked: %s: ends with status 0x%x\n", attempt->name,
+		    (unsigned)status);
+		wrong++;
+	}
+	scene_end_sibling(place);
+	if (wrong == 0)
+		printf("ok - unlocked: what is tried works, so that a refusal says something\n");
+	return wrong;
+}
+
+/* --- Attempts --------------------------------------------------------------------------------- */
+
+enum outcome { REFUSED, WORKED, BROKEN };
+
+static enum outcome try_as(
+    struct place *place, enum role role, enum layer layers, unsigned number, char *how, size_t size)
+{
+	int other = scene_refresh(place), status = -1;
+	struct started started;
+	char text[128] = "";
+
+	if (!process_start(&started, role, layers, JOB_CALL, number, place)) {
 		close(other);
-		report(who, attempt->name, "", "it could not be started");
-		return;
+		(void)snprintf(how, size, "it could not be started");
+		return BROKEN;
 	}
 	status = process_end(&started, false, text, sizeof(text));
 	close(other);
-	refused = (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) ||
-		  (WIFEXITED(status) && WEXITSTATUS(status) != 0);
-	if (WIFEXITED(status))
-		how = WEXITSTATUS(status) ? strerrorname_np(WEXITSTATUS(status)) : "allowed";
-	(void)snprintf(wrong, sizeof(wrong), "%s; status 0x%x %s",
-	    !started.ready ? "it never was locked"
-	    : refused      ? "refused"
-			   : "not refused",
-	    (unsigned)status, text);
-	report(who, attempt->name, how ? how : "refused",
-	    started.ready && (allowed ? status == 0 : refused) ? NULL : wrong);
-}
-
-/* --- Packets -----------------------------------------------------------------------------------
- */
-
-/* The receiver of a role's packets, with one more sender that behaves. */
-struct target {
-	struct started started;
-	enum role peer, honest;
-	uint64_t generation;
-	int honest_link;
-};
-
-static bool grant(struct target *target, enum role from, int fd)
-{
-	uint64_t link[3] = { from, 0, ++target->generation };
-	/* What the loader's own message says it brings (encode() fills in the least values). */
-	uint64_t credential[3] = { CREDENTIAL_ELECTOR, 1, 0 };
-
-	return from == ROLE_LOADER ? process_tell(&target->started, CONTROL_CRED, credential, fd)
-				   : process_tell(&target->started, CONTROL_LINK, link, fd);
-}
-
-static bool open_target(struct target *target, enum role hostile)
-{
-	const int none[EXTRA_FDS] = { -1, -1, -1, -1, -1 };
-	int pair[2];
-
-	*target = (struct target){ .peer = packet_peer(hostile), .honest_link = -1 };
-	target->honest = packet_honest_sender(target->peer, hostile);
-	if (target->honest == ROLE_COUNT ||
-	    !process_start(&target->started, target->peer, JOB_RECEIVE, 0, none))
-		return false;
-	if (!process_await(&target->started, CONTROL_READY, NULL, ANSWER_MS) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-		return false;
-	target->honest_link = pair[0];
-	if (!grant(target, target->honest, pair[1]))
-		return false;
-	close(pair[1]);
-	return true;
-}
-
-/* The receiver goes on: what the honest peer says still arrives, on the link that it had. */
-static bool still_serves(struct target *target)
-{
-	char bytes[4096];
-	size_t n = packet_honest(target->honest, target->peer, bytes, sizeof(bytes));
-	uint64_t from = 0;
-
-	return send(target->honest_link, bytes, n, MSG_NOSIGNAL) == (ssize_t)n &&
-	       process_await(&target->started, CONTROL_WORKLOAD_SEEN, &from, ANSWER_MS) &&
-	       from == target->honest;
-}
-
-static const char *judge_packet(
-    struct target *target, enum role role, const struct packet *packet, int status)
-{
-	const bool cut = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CUT;
-	uint64_t from = 0;
-
-	if (packet->wanted == PACKET_TAKEN)
-		return !process_await(&target->started, CONTROL_WORKLOAD_SEEN, &from, ANSWER_MS) ||
-			       from != role
-			   ? "it did not arrive"
-		       : cut && role != ROLE_LOADER ? "the link was cut"
-						    : NULL;
-	if (!cut)
-		return "the peer did not cut the link";
-	/* Reported to the supervisor (F4); the loader's one-shot link is in no table. */
-	if (role != ROLE_LOADER &&
-	    (!process_await(&target->started, CONTROL_ACCUSE, &from, ANSWER_MS) || from != role))
-		return "the peer did not report the sender";
-	return NULL;
-}
-
-static void packet_as(
-    struct place *place, struct target *target, enum role role, const struct packet *packet)
-{
-	int other = refresh(place), status;
-	char who[48], text[256] = "", wrong[400];
-	struct started started;
-	const char *fault;
-	bool granted = grant(target, role, other);
-
-	close(other);
-	(void)snprintf(who, sizeof(who), "hostile %s", role_name(role));
-	if (!granted ||
-	    !process_start(&started, role, JOB_PACKET, (unsigned)(packet - packets), place->fds)) {
-		report(who, packet->name, "", "it could not be started");
-		return;
+	if (!started.ready) {
+		(void)snprintf(
+		    how, size, "it never was locked: status 0x%x %s", (unsigned)status, text);
+		return BROKEN;
 	}
-	/* Ours would keep the link open. */
-	close(place->fds[FD_LINK - FD_SCENE]);
-	place->fds[FD_LINK - FD_SCENE] = -1;
-	status = process_end(&started, false, text, sizeof(text));
-	fault = started.ready ? judge_packet(target, role, packet, status) : "it never was locked";
-	if (!fault && !still_serves(target))
-		fault = "the peer serves nobody any more";
-	(void)snprintf(wrong, sizeof(wrong), "%s (status 0x%x %s)", fault ? fault : "",
-	    (unsigned)status, text);
-	report(who, packet->name,
-	    packet->wanted == PACKET_CUT ? "link cut, the peer goes on" : "arrives",
-	    fault ? wrong : NULL);
-}
-
-static void packets_of(struct place *place, enum role role)
-{
-	struct target target;
-	char text[256] = "";
-
-	if (!open_target(&target, role)) {
-		report(role_name(role), "packets", "", "no peer to receive them");
-		return;
+	/* SIGXFSZ is how a limit of files refuses. */
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGSYS && WTERMSIG(status) != SIGXFSZ) {
+		(void)snprintf(how, size, "it crashed: status 0x%x %s", (unsigned)status, text);
+		return BROKEN;
 	}
-	for (unsigned i = 0; i < packet_count; i++)
-		if (packets[i].roles & ROLE_BIT(role))
-			packet_as(place, &target, role, &packets[i]);
-	(void)process_end(&target.started, true, text, sizeof(text));
-	close(target.honest_link);
+	if (status == 0) {
+		(void)snprintf(how, size, "works");
+		return WORKED;
+	}
+	(void)snprintf(how, size, "%s",
+	    WIFSIGNALED(status) ? "refused (killed)" : error_name(WEXITSTATUS(status)));
+	return REFUSED;
 }
 
-/* --- All ---------------------------------------------------------------------------------------
- */
-
-static void attack_as(struct place *place, enum role role)
+/* Which layers hold it, each alone; broken names the first that could not be tried. */
+static unsigned layers_of(
+    struct place *place, enum role role, unsigned number, char *broken, size_t size)
 {
-	struct role_id id = { (uint8_t)role, 0 };
+	unsigned held = 0;
+	char how[256];
 
-	place->scene.sibling = start_sibling(role_uid(id, ATTACK_UID_BASE));
-	(void)!pwrite(place->fds[0], &place->scene, sizeof(place->scene), 0);
-	for (unsigned i = 0; i < attempt_count; i++)
-		attempt_as(place, role, i);
-	end_sibling(place->scene.sibling);
-	packets_of(place, role);
+	broken[0] = '\0';
+	for (unsigned i = 0; i < 3; i++) {
+		enum outcome outcome =
+		    try_as(place, role, single_layers[i], number, how, sizeof(how));
+
+		if (outcome == REFUSED)
+			held |= single_layers[i];
+		else if (outcome == BROKEN)
+			(void)snprintf(broken, size, "%s alone: %s", layer_names[i], how);
+	}
+	return held;
+}
+
+/* What this kernel's Landlock can refuse at all, for those that one of its later abilities holds.
+ */
+static unsigned due_layers(const struct attempt *attempt, enum role role)
+{
+	const unsigned whole = SANDBOX_LANDLOCK_FS | SANDBOX_LANDLOCK_NET | SANDBOX_LANDLOCK_SCOPE;
+	unsigned due = attempt->held;
+
+	if (role == ROLE_RUNNER)
+		return 0;
+	if ((sandbox_available() & whole) != whole)
+		due &= ~(unsigned)LAYER_LANDLOCK;
+	return due;
+}
+
+static void attempt_as(struct place *place, struct count *count, unsigned number)
+{
+	const struct attempt *attempt = attempt_at(number);
+	const bool allowed = (attempt->allowed & ROLE_BIT(count->role)) != 0;
+	char how[256], layers[48], broken[300], missing[48], wrong[400] = "";
+	enum outcome outcome = try_as(place, count->role, LAYER_ALL, number, how, sizeof(how));
+	unsigned held = layers_of(place, count->role, number, broken, sizeof(broken));
+	unsigned due = allowed ? 0 : due_layers(attempt, count->role) & ~held;
+
+	if (outcome == BROKEN)
+		(void)snprintf(wrong, sizeof(wrong), "%s", how);
+	else if (broken[0])
+		(void)snprintf(wrong, sizeof(wrong), "%s", broken);
+	else if (outcome == WORKED ? !allowed : allowed && !attempt->rare)
+		(void)snprintf(wrong, sizeof(wrong), allowed ? "refused: %s" : "it succeeded", how);
+	else if (due)
+		(void)snprintf(wrong, sizeof(wrong), "not held by %s alone any more",
+		    name_layers(due, missing, sizeof(missing)));
+	count->succeeded += !allowed && outcome == WORKED;
+	if (!allowed)
+		count->by_layers[__builtin_popcount(held)]++;
+	row(count, attempt->name, name_layers(held, layers, sizeof(layers)),
+	    !allowed        ? "refused"
+	    : attempt->rare ? "may work"
+			    : "works",
+	    how, wrong[0] ? wrong : NULL);
+}
+
+static void on_packet(void *ctx, const struct packet *packet, const char *how, const char *wrong)
+{
+	struct count *count = ctx;
+	const bool cut = packet->wanted == PACKET_CUT;
+
+	count->succeeded += wrong != NULL && cut;
+	row(count, packet->name, cut ? "receiver" : "-", cut ? "cut" : "arrives", how, wrong);
+}
+
+/* --- All ------------------------------------------------------------------------------------ */
+
+static void attack_as(struct place *place, struct count *count)
+{
+	struct role_id id = { (uint8_t)count->role, 0 };
+
+	scene_start_sibling(place, role_uid(id, ATTACK_UID_BASE));
+	for (unsigned i = 0; attempt_at(i) && i < MOST_PROBES; i++)
+		if (!impossible[i])
+			attempt_as(place, count, i);
+	scene_end_sibling(place);
+	peers_attack(place, count->role, on_packet, count);
+	if (count->probes < LEAST_PROBES) {
+		printf("not ok - hostile %s: only %u probes, expected %u\n", role_name(count->role),
+		    count->probes, LEAST_PROBES);
+		count->wrong++;
+	}
+	if (count->wrong == 0)
+		printf("ok - hostile %s: %u probes, as expected; of those refused to it %u are "
+		       "held by "
+		       "three layers, %u by two, %u by one\n",
+		    role_name(count->role), count->probes, count->by_layers[3], count->by_layers[2],
+		    count->by_layers[1]);
+}
+
+static bool is_named(enum role role, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], role_name(role)) == 0)
+			return true;
+	return argc < 2;
 }
 
 int main(int argc, char **argv)
 {
 	enum role self = argc > 0 ? role_by_name(argv[0]) : ROLE_COUNT;
-	struct place place = { 0 };
+	unsigned probes = 0, wrong, succeeded = 0;
+	struct place place;
 
 	if (self != ROLE_COUNT)
 		return hostile_main(self, argc, argv);
@@ -378,13 +287,20 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	lay_out(&place);
-	place.scene.sibling = start_sibling(ATTACK_UID_BASE);
-	for (unsigned i = 0; i < attempt_count; i++)
-		control(&place, &attempts[i]);
-	end_sibling(place.scene.sibling);
-	for (unsigned i = 0; i < sizeof(hostile_roles) / sizeof(hostile_roles[0]); i++)
-		attack_as(&place, hostile_roles[i]);
-	clear_away(&place);
-	return failures > 0;
+	scene_lay_out(&place);
+	wrong = control_all(&place);
+	printf("%-14s %-42s %-21s %-8s %s\n", "role", "probe", "layers", "expected", "got");
+	for (unsigned i = 0; i < KINDS; i++) {
+		struct count count = { .role = kinds[i] };
+
+		if (!is_named(kinds[i], argc, argv))
+			continue;
+		attack_as(&place, &count);
+		probes += count.probes;
+		wrong += count.wrong;
+		succeeded += count.succeeded;
+	}
+	scene_clear_away(&place);
+	printf("attack: %u probes, %u succeeded\n", probes, succeeded);
+	return wrong > 0 || succeeded > 0;
 }

@@ -12,7 +12,8 @@
 #include "ipc/messages.h"
 #include "tests/attack/attack.h"
 
-#define ALL (~0u)
+#define ALL   (~0u)
+#define FLOOD 20000
 
 /* Every field has the least value that is good; a dial failed, so that no descriptor is due. */
 static void least_body(enum message_id id, struct message *message)
@@ -80,7 +81,7 @@ enum role packet_peer(enum role self)
 		return ROLE_PUBLISHER;
 	if (links & ROLE_BIT(ROLE_ELECTOR) && !(ROLE_BIT(self) & ROLE_DIALERS))
 		return ROLE_ELECTOR;
-	while (!(links & ROLE_BIT(peer)))
+	while (peer < ROLE_COUNT && !(links & ROLE_BIT(peer)))
 		peer++;
 	return peer;
 }
@@ -243,7 +244,7 @@ static int send_descriptors(enum role self, enum role peer, unsigned count)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(count * sizeof(int));
 	memcpy(CMSG_DATA(c), fds, count * sizeof(int));
-	return sendmsg(FD_LINK, &header, MSG_NOSIGNAL) < 0 ? errno : 0;
+	return sendmsg(FD_LINK, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? errno : 0;
 }
 
 static int send_descriptor(enum role self, enum role peer)
@@ -254,6 +255,27 @@ static int send_descriptor(enum role self, enum role peer)
 static int send_two_descriptors(enum role self, enum role peer)
 {
 	return send_descriptors(self, peer, 2);
+}
+
+/* As many as fit into the link, and then more. */
+static int send_flood(enum role self, enum role peer)
+{
+	size_t n = encode(find_message(self, peer, true), bytes, sizeof(bytes));
+
+	for (int i = 0; i < FLOOD; i++)
+		(void)send(FD_LINK, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return 0;
+}
+
+/* Each in a message of its own: the receiver has room for a few only. */
+static int send_many_descriptors(enum role self, enum role peer)
+{
+	int error = 0;
+
+	for (int i = 0; i < 1000 && error == 0; i++)
+		error = send_descriptors(self, peer, 1);
+	/* The peer has hung up, or the kernel carries no more descriptors of ours. */
+	return error == EPIPE || error == ETOOMANYREFS || error == EAGAIN ? 0 : error;
 }
 
 /* F7: an identity for another target than the supervisor announced. */
@@ -278,6 +300,8 @@ static int send_other_identity(enum role self, enum role peer)
 
 #define MUTE    (ROLE_BIT(ROLE_MONITOR)) /* has no message of its own */
 #define PASSING (ROLE_DIALERS | ROLE_BIT(ROLE_MONITOR))
+/* Says one thing once. */
+#define ONCE (ROLE_BIT(ROLE_LOADER))
 
 const struct packet packets[] = {
 	{ "sends its own message", send_own, PACKET_TAKEN, ALL & ~MUTE },
@@ -296,6 +320,8 @@ const struct packet packets[] = {
 	{ "sends a message with a misnamed field", send_misnamed, PACKET_CUT, ALL },
 	{ "sends a descriptor where none is declared", send_descriptor, PACKET_CUT, PASSING },
 	{ "sends two descriptors", send_two_descriptors, PACKET_CUT, PASSING },
+	{ "sends a thousand descriptors", send_many_descriptors, PACKET_CUT, PASSING },
+	{ "sends a flood of its own message", send_flood, PACKET_TAKEN, ALL & ~MUTE & ~ONCE },
 	{ "brings another identity than was announced", send_other_identity, PACKET_CUT,
 	    ROLE_BIT(ROLE_LOADER) },
 	{ "sends its own message again", send_own, PACKET_TAKEN, ALL & ~MUTE },

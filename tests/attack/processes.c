@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,21 +16,62 @@
 
 #include "base/clock.h"
 #include "policy/control.h"
+#include "policy/sandbox.h"
+#include "policy/seccomp.h"
 #include "supervisor/start.h"
 #include "tests/attack/attack.h"
 
-bool process_start(struct started *started, enum role role, const char *job, unsigned number,
-    const int extra[EXTRA_FDS])
+/* The layers of the process that is being started: what the linker puts around (Makefile) asks. */
+static enum layer layers_now = LAYER_ALL;
+
+int __real_seccomp_load(const struct seccomp_program *program);
+int __wrap_seccomp_load(const struct seccomp_program *program);
+const char *__real_sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived);
+const char *__wrap_sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived);
+
+int __wrap_seccomp_load(const struct seccomp_program *program)
 {
-	char text[16];
-	const char *argv[] = { role_name(role), "0", job, text, NULL };
+	return layers_now & LAYER_SECCOMP ? __real_seccomp_load(program) : 0;
+}
+
+/* The supervisor's half of the lock, or what belongs to a single layer of it. */
+const char *__wrap_sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived)
+{
+	struct seccomp_program filter;
+
+	if (layers_now & LAYER_USER)
+		return __real_sandbox_before_exec(id, uid, waived);
+	if (chdir("/") != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return "no new privileges";
+	seccomp_build_first(&filter, id.role);
+	return __wrap_seccomp_load(&filter) == 0 ? NULL : "system call filter 1";
+}
+
+/* What its row gives it beside the descriptors that all have. */
+static void add_row_fds(struct start_plan *plan, const struct place *place)
+{
+	const struct role_row *row = role_row(plan->id.role);
+
+	memcpy(plan->fds + FD_SCENE, place->fds, sizeof(place->fds));
+	if (row->fence != ROLE_FENCE_NONE)
+		plan->fds[ROLE_FD_FENCE] = place->fds[FD_PAGE - FD_SCENE];
+	if (row->syscalls & SYSCALLS_HANDOVER)
+		plan->fds[ROLE_FD_FILES] = place->handover;
+}
+
+bool process_start(struct started *started, enum role role, enum layer layers, const char *job,
+    unsigned number, const struct place *place)
+{
+	char texts[2][16];
+	const char *argv[] = { role_name(role), "0", job, texts[0], texts[1], NULL };
 	struct start_plan plan = {
 		.id = { (uint8_t)role, 0 }, .argv = argv, .files = RLIM_INFINITY
 	};
 	int control[2] = { -1, -1 }, log[2] = { -1, -1 }, null = -1, result = -1;
 	struct err err = { "no descriptors" };
 
-	(void)snprintf(text, sizeof(text), "%u", number);
+	(void)snprintf(texts[0], sizeof(texts[0]), "%u", number);
+	(void)snprintf(texts[1], sizeof(texts[1]), "%u", (unsigned)layers);
 	*started = (struct started){ .pid = -1, .control = -1, .log = -1 };
 	start_clear_fds(&plan);
 	plan.uid = role_uid(plan.id, ATTACK_UID_BASE);
@@ -41,7 +83,9 @@ bool process_start(struct started *started, enum role role, const char *job, uns
 	plan.fds[0] = plan.fds[ROLE_FD_CONFIG] = null;
 	plan.fds[1] = plan.fds[2] = log[1];
 	plan.fds[ROLE_FD_CONTROL] = control[1];
-	memcpy(plan.fds + FD_SCENE, extra, EXTRA_FDS * sizeof(*extra));
+	if (place)
+		add_row_fds(&plan, place);
+	layers_now = layers;
 	result = start_process(&plan, &started->pid, &err);
 	if (result == 0) {
 		started->control = control[0];
