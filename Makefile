@@ -111,7 +111,7 @@ $(foreach d,$(LIBRARIES) supervisor runner ctl fence $(ROLES),$(eval $(call test
 .SECONDARY:
 
 # Print the pages of docs/ that are made from tables (tools/docs.sh).
-PRINTERS := $(BUILD)/privileges $(BUILD)/messages
+PRINTERS := $(BUILD)/privileges $(BUILD)/messages $(BUILD)/configuration
 
 # One hostile process per role; it is started by the supervisor's own code.
 ATTACK := $(BUILD)/attack/attack
@@ -230,6 +230,7 @@ trace:
 # Pages that are printed from tables; tests/lint fails when one is stale.
 $(BUILD)/privileges: $(BUILD)/obj/tools/privileges.o $(call archives,policy base)
 $(BUILD)/messages: $(BUILD)/obj/tools/messages.o $(call archives,ipc policy base)
+$(BUILD)/configuration: $(BUILD)/obj/tools/configuration.o $(BUILD)/obj/supervisor/changes.o $(call archives,policy base)
 $(PRINTERS):
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ -lmsgpackc -lcap

@@ -12,24 +12,6 @@
 #include "loader/values.h"
 #include "policy/sandbox.h"
 
-enum section {
-	SECTION_ROOT,
-	SECTION_HUB,
-	SECTION_LEASE,
-	SECTION_PROMOTION,
-	SECTION_MIRROR,
-	SECTION_CREDENTIALS,
-	SECTION_SOURCE,
-	SECTION_WORKER,
-	SECTION_REPOINTER,
-	SECTION_FOLLOWER,
-	SECTION_HUB_TOKEN,
-	SECTION_WORKLOAD,
-	SECTION_LISTEN,
-	SECTION_DIAL,
-	SECTION_RUN
-};
-
 struct key_row {
 	enum section section;
 	const char *key;
@@ -459,7 +441,7 @@ static bool read_workers(
 
 #define REQUIRED NULL
 #define ABSENT   ""
-#define KEY(section, key, reader, type, member, least, most, fallback, expected)                   \
+#define KEY(section, key, reader, type, member, least, most, fallback, expected, meaning)          \
 	{ SECTION_##section, key, read_##reader, offsetof(struct type, member), least, most,       \
 		fallback, expected },
 static const struct key_row rows[] = {

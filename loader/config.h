@@ -10,6 +10,25 @@
 #include "loader/yaml.h"
 #include "policy/config.h"
 
+/* The maps of the file; rows of config.def name them. */
+enum section {
+	SECTION_ROOT,
+	SECTION_HUB,
+	SECTION_LEASE,
+	SECTION_PROMOTION,
+	SECTION_MIRROR,
+	SECTION_CREDENTIALS,
+	SECTION_SOURCE,
+	SECTION_WORKER,
+	SECTION_REPOINTER,
+	SECTION_FOLLOWER,
+	SECTION_HUB_TOKEN,
+	SECTION_WORKLOAD,
+	SECTION_LISTEN,
+	SECTION_DIAL,
+	SECTION_RUN
+};
+
 struct reader {
 	struct us_config *config;
 	const struct yaml_value *root;

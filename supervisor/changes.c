@@ -183,6 +183,25 @@ static const struct part {
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 _Static_assert(PARTS <= CHANGES_MAX, "each part has a place");
 
+bool changes_of_key(const char *section, const char *key, bool *may_change, uint32_t *anew)
+{
+	const struct part *found = NULL;
+	char name[96];
+
+	(void)snprintf(name, sizeof(name), "%s: %s", section, key);
+	for (unsigned i = 0; i < PARTS; i++) {
+		if (strcmp(parts[i].key, name) == 0)
+			found = &parts[i];
+		else if (!found && strcmp(parts[i].key, section) == 0)
+			found = &parts[i];
+	}
+	if (!found)
+		return false;
+	*may_change = found->may_change;
+	*anew = found->anew;
+	return true;
+}
+
 /* --- Workers ---------------------------------------------------------------------------------- */
 
 static int find_worker(

@@ -27,6 +27,9 @@ void changes_between(
     const struct us_config *now, const struct us_config *next, struct changes *changes);
 /* Whether this number is another worker's, or nobody's, in `next`. */
 bool changes_worker(const struct us_config *now, const struct us_config *next, unsigned worker);
+/* What a reload does about section.key of the file (a key of the root: its own name and ""): can it
+ * change, and who starts anew then. False: no part has it, as is so with workers. */
+bool changes_of_key(const char *section, const char *key, bool *may_change, uint32_t *anew);
 /* For a person: which keys, how many workers. */
 void changes_describe(const struct changes *changes, char *text, size_t size);
 

@@ -8,3 +8,5 @@ build=${BUILD:-build}
 mkdir -p "$to"
 "$build/privileges" >"$to/privileges.md"
 "$build/messages" >"$to/messages.md"
+"$build/configuration" markdown >"$to/configuration.md"
+"$build/configuration" schema >"$to/configuration.schema.json"

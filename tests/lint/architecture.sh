@@ -76,7 +76,7 @@ report 'no file has more than 600 lines' "$problems"
 printed=$(mktemp -d)
 problems=
 BUILD=$build tools/docs.sh "$printed" 2>&1 || problems='they cannot be printed'
-for page in "$printed"/*.md; do
+for page in "$printed"/*; do
 	cmp -s "$page" "docs/${page##*/}" || problems="$problems docs/${page##*/} is not what its table says, run make docs;"
 done
 rm -rf "$printed"

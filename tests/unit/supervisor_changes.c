@@ -155,7 +155,7 @@ static void who_starts_anew(void **state)
  */
 static void each_key_of_the_file_is_in_the_table(void **state)
 {
-#define KEY(section, key, reader, of, field, least, most, fallback, expected)                      \
+#define KEY(section, key, reader, of, field, least, most, fallback, expected, meaning)             \
 	{ #section "." key, #of, #field, offsetof(struct of, field),                               \
 		sizeof(((struct of *)0)->field) },
 	static const struct {
@@ -289,6 +289,27 @@ static void random_lists(void **state)
 	}
 }
 
+static void the_page_of_the_configuration_asks_the_same_table(void **state)
+{
+	bool may_change;
+	uint32_t anew;
+
+	(void)state;
+	assert_true(changes_of_key("mode", "", &may_change, &anew));
+	assert_false(may_change);
+	assert_true(changes_of_key("hubs", "name", &may_change, &anew));
+	assert_false(may_change);
+	assert_true(changes_of_key("hubs", "endpoint", &may_change, &anew));
+	assert_true(may_change);
+	assert_true(anew & ROLE_BIT(ROLE_PUBLISHER));
+	assert_true(changes_of_key("follower", "interval", &may_change, &anew));
+	assert_int_equal(anew, ROLE_BIT(ROLE_FOLLOWER));
+	assert_true(changes_of_key("follower", "handover-directory", &may_change, &anew));
+	assert_false(may_change);
+	assert_false(changes_of_key("workers", "name", &may_change, &anew));
+	assert_false(changes_of_key("lease:", "", &may_change, &anew));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void)
@@ -301,6 +322,7 @@ int main(void)
 		TEST(the_last_one_fills_the_hole),
 		TEST(another_source_is_another_generation_alone),
 		TEST(random_lists),
+		TEST(the_page_of_the_configuration_asks_the_same_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
