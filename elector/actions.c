@@ -109,11 +109,52 @@ static void show_peer(struct elector *elector, bool always)
 	(void)send(elector, ROLE_MONITOR, MSG_STATUS_PEER, &status);
 }
 
+void elector_step_ended(struct elector *elector, enum step step)
+{
+	int64_t took_ns = step_end(&elector->steps, step, base_clock_boot_ns());
+
+	if (took_ns >= 0)
+		metric(elector, METRIC_STEP_DURATION, step_name(step), took_ns / 1000);
+}
+
+/* Where one step ends the next begins; kick and Event begin with the page. */
+static void count_steps(struct elector *elector, const struct machine_said *said, int64_t now_ns)
+{
+	struct steps *steps = &elector->steps;
+
+	if (said->from == STATE_STOPPING && said->to != STATE_STOPPING)
+		elector_step_ended(elector, STEP_STOP_MIRROR);
+	if (said->from == STATE_ACQ && said->to == STATE_CONFIRM)
+		elector_step_ended(elector, STEP_ACQUIRE_LEASE);
+	if (said->from == STATE_CONFIRM && said->to == STATE_OPENING)
+		elector_step_ended(elector, STEP_CONFIRM);
+	if (said->from == STATE_OPENING && said->to == STATE_ACTIVE)
+		elector_step_ended(elector, STEP_OPEN);
+	switch (said->to) {
+	case STATE_STOPPING: step_begin(steps, STEP_STOP_MIRROR, now_ns); break;
+	case STATE_ACQ: step_begin(steps, STEP_ACQUIRE_LEASE, now_ns); break;
+	case STATE_CONFIRM: step_begin(steps, STEP_CONFIRM, now_ns); break;
+	case STATE_OPENING:
+		step_begin(steps, STEP_OPEN, now_ns);
+		step_begin(steps, STEP_PUBLISH, now_ns);
+		break;
+	case STATE_ACTIVE:
+		if (said->from == STATE_ACTIVE)
+			break;
+		if (elector->machine.options.workload)
+			step_begin(steps, STEP_KICK, now_ns);
+		step_begin(steps, STEP_EVENT, now_ns);
+		break;
+	default: steps_forget(steps);
+	}
+}
+
 static void count(struct elector *elector, const struct machine_said *said, int64_t now_ns)
 {
 	const struct trace_row *row = trace_row(said->reason);
 	const char *outcome = said->reason == REASON_PROMOTED ? "promoted" : "aborted";
 
+	count_steps(elector, said, now_ns);
 	if (said->to == STATE_SUSPECT || said->reason == REASON_OWN_IS_NEWEST) {
 		elector->promotion_began_ns = now_ns;
 		elector->suspected_age_ns = said->numbers.age_ms * BASE_NS_PER_MS;
@@ -283,14 +324,8 @@ static void show_event(struct elector *elector, const struct machine_event *even
 {
 	const struct machine *m = &elector->machine;
 
-	if (event->input == MACHINE_PEER_SEEN) {
-		metric(elector, METRIC_PEER_READS,
-		    event->look.class <= PEER_NOT_FOUND ? "ok" : "error", MICRO);
-		metric(elector, METRIC_PEER_LEASE_AGE, "standby",
-		    m->page_open || !m->peer.changed_ns ? INT64_MIN
-							: (m->now_ns - m->peer.changed_ns) / 1000);
+	if (event->input == MACHINE_PEER_SEEN)
 		show_peer(elector, false);
-	}
 	if (event->input == MACHINE_PROBE_SEEN)
 		metric(elector, METRIC_FENCE_OK, NULL,
 		    m->probe_verdict == (m->role == HUB_LEADING ? PROBE_ACCEPTED : PROBE_FENCED)

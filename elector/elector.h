@@ -15,6 +15,7 @@
  *   claim     the own Lease of a hub in the machine's words, and back
  *   record    armed record, HubRole with its history, and the reading of all records at start
  *   role_watch  what others do to HubRole
+ *   steps     how long each step of a promotion took
  *   events    Kubernetes Events, those that other roles ask for, too
  *   fence     the writer of the fence page
  *
@@ -40,6 +41,7 @@
 #include "elector/lease.h"
 #include "elector/machine.h"
 #include "elector/record.h"
+#include "elector/steps.h"
 #include "ipc/role.h"
 #include "kube/client.h"
 
@@ -64,6 +66,7 @@ struct elector {
 
 	/* What status shows of the last change. */
 	int64_t since_us, promotion_began_ns, suspected_age_ns;
+	struct steps steps;
 	char reason[512];
 	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
 	struct admin admin;
@@ -83,6 +86,8 @@ void elector_feed(struct elector *elector, struct machine_event *event);
 void elector_wake(void *elector, int64_t now_ns);
 /* Closes the page without a decision: the process is leaving (H21). */
 void elector_close_page(struct elector *elector);
+/* Tells how long the step took, if it was under way. */
+void elector_step_ended(struct elector *elector, enum step step);
 /* The monitor's first lines: role, reason, nonce. */
 void elector_show_leadership(struct elector *elector);
 /* Everything that the monitor shows, to a monitor that just came. */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "elector/elector.h"
+#include "elector/trace.h"
 #include "kube/json.h"
 #include "kube/lease.h"
 #include "kube/url.h"
@@ -42,6 +43,13 @@ static void posted(void *arg, const struct kube_answer *answer)
 	if (answer->class != KUBE_OK)
 		log_warn(
 		    "event not written: %s %s", kube_class_name(answer->class), answer->message);
+}
+
+/* How a promotion told of itself is one of its steps. */
+static void promotion_posted(void *arg, const struct kube_answer *answer)
+{
+	elector_step_ended(arg, STEP_EVENT);
+	posted(arg, answer);
 }
 
 static void put_member(struct buf *out, const char *key, struct str value)
@@ -85,6 +93,8 @@ static void put_body(struct elector *elector, struct buf *body, const struct eve
 static void post(struct elector *elector, const struct event_about *about, const char *reason,
     const char *action, bool warning, struct str note)
 {
+	bool promotion =
+	    reason == trace_row(REASON_PROMOTED)->event || reason == trace_row(REASON_LEADS)->event;
 	struct buf path = buf_make(1024), body = buf_make(8192);
 	char namespace[64];
 	struct kube_ask ask = { .target = CREDENTIAL_ELECTOR,
@@ -105,7 +115,7 @@ static void post(struct elector *elector, const struct event_about *about, const
 	ask.path = path.data;
 	ask.body = buf_str(&body);
 	elector->events.outstanding++;
-	kube_client_ask(elector->client, &ask, posted, elector);
+	kube_client_ask(elector->client, &ask, promotion ? promotion_posted : posted, elector);
 out:
 	buf_free(&path);
 	buf_free(&body);

@@ -215,9 +215,10 @@ enum verdict elector_on_pushed(
 enum verdict elector_on_published(
     struct elector *elector, const struct link *from, const struct msg_published *m, int fd)
 {
-	(void)elector;
 	(void)from;
 	(void)fd;
+	if (m->term == elector->machine.term)
+		elector_step_ended(elector, STEP_PUBLISH);
 	log_info("published activeController for term %llu: %llu written, %llu failed, %llu pruned",
 	    (unsigned long long)m->term, (unsigned long long)m->written,
 	    (unsigned long long)m->failed, (unsigned long long)m->pruned);
@@ -349,6 +350,8 @@ static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int
 		event.input = MACHINE_WORKLOAD_SEEN;
 		event.workload.running = ctl->a[0] == 1;
 		event.workload.empty = ctl->a[1] == 1;
+		if (event.workload.running)
+			elector_step_ended(elector, STEP_KICK);
 		break;
 	case CONTROL_PREDECESSOR_DEAD:
 		event.input = MACHINE_PREDECESSOR_DEAD;

@@ -4,6 +4,7 @@
  *   messages.c  one handler for each message
  *   status.c    what living links said last; status_json.c, status_page.c: as JSON, as a page
  *   metrics.c   counters, gauges and histograms as exposition text
+ *   derive.c    the gauges that follow from what is known, made at each look
  *   pages.c     what each path of the HTTP listener answers
  *   http.c, readonly.c  the two listeners
  * What it shows is the word of the monitor and no fence (F35).

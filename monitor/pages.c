@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "monitor/derive.h"
+
 #define PLAIN "text/plain; charset=utf-8"
 
 bool pages_look_at_fence(const struct monitor *monitor, struct fence_view *view)
@@ -13,22 +15,10 @@ bool pages_look_at_fence(const struct monitor *monitor, struct fence_view *view)
 	return monitor->fence.words && fence_read(&monitor->fence, view);
 }
 
-/* Ages are made when somebody looks (3.13: dropped unless this hub is a Standby). */
-static void refresh_ages(struct monitor *monitor, int64_t now_ns)
-{
-	struct role_id self = { ROLE_MONITOR, 0 };
-	int64_t age_ns = status_peer_age_ns(monitor->status, now_ns);
-	struct msg_metric age = { .id = METRIC_PEER_LEASE_AGE,
-		.label = STR_LIT("standby"),
-		.value_micro = age_ns < 0 ? INT64_MIN : age_ns / 1000 };
-
-	(void)metrics_take(monitor->metrics, self, &age);
-}
-
 static void answer_metrics(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
 {
 	answer->type = "text/plain; version=0.0.4; charset=utf-8";
-	refresh_ages(monitor, now_ns);
+	derive_metrics(monitor, now_ns);
 	metrics_put(monitor->metrics, &answer->body);
 }
 

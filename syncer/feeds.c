@@ -92,6 +92,8 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	struct feed *feed = arg;
 	int64_t now_ns = base_clock_boot_ns();
 
+	role_metric(feed->syncer->process, METRIC_SYNC_ERRORS, kind_row(feed->kind)->kind, "prune",
+	    1000000);
 	if (!feed->fault[0])
 		log_warn("%s of %s%s%s: %s: %s", kind_row(feed->kind)->plural,
 		    feed->side == SIDE_SOURCE ? "the source" : "the own hub",
@@ -333,15 +335,19 @@ static void tally_fault(struct feed *feed, void *arg)
 
 void feeds_tally(struct syncer *syncer)
 {
-	uint32_t bits = 0;
+	uint32_t bits = 0, before;
 
 	if (syncer->engine.draining)
 		return;
 	feeds_visit(syncer, SIDE_SOURCE, tally_fault, &bits);
 	feeds_visit(syncer, SIDE_COPIES, tally_fault, &bits);
 	syncer->failed_kinds = (uint32_t)__builtin_popcount(bits);
+	before = syncer->unsynced;
 	syncer->unsynced = spaces_unsynced(syncer);
 	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
 		if (!kind_row((enum kind)kind)->each && !syncer->feeds[SIDE_SOURCE][kind].synced)
 			syncer->unsynced++;
+	if (before && !syncer->unsynced && syncer->has_grant)
+		role_metric(
+		    syncer->process, METRIC_LAST_PRUNE, "standby", NULL, base_clock_wall_us());
 }

@@ -51,6 +51,7 @@ has_go() {
 	[ -d build/go-venv ]
 }
 
+script documents tests/docs/check.sh
 script architecture tests/lint/architecture.sh
 seeds=20000
 [ -z "$fast" ] || seeds=2000

@@ -55,8 +55,10 @@ static bool has(const char *line)
 	assert_false(out.failed);
 	text = strdup(out.data);
 	buf_free(&out);
-	found = strstr(text, line);
-	return found && (found == text || found[-1] == '\n') && found[strlen(line)] == '\n';
+	for (found = strstr(text, line); found; found = strstr(found + 1, line))
+		if ((found == text || found[-1] == '\n') && found[strlen(line)] == '\n')
+			return true;
+	return false;
 }
 
 static void counters_add_and_gauges_are_set(void **state)
@@ -171,6 +173,59 @@ static void the_number_of_series_is_bounded(void **state)
 	assert_null(strstr(text, label));
 }
 
+/* L112, 3.13: dashboards made for upstream find all 18, of the same type and with the same labels.
+ */
+static void upstreams_metrics_are_all_there(void **state)
+{
+	static const struct {
+		enum metric_id id;
+		const char *name, *type, *label, *label2;
+	} upstream[] = {
+		{ METRIC_LEADER_STATUS, "leader_status", "gauge", "", "" },
+		{ METRIC_LAST_RENEW, "lease_last_renew_time_seconds", "gauge", "mode", "" },
+		{ METRIC_RENEW_ERRORS, "lease_renew_errors_total", "counter", "", "" },
+		{ METRIC_SYNC_LAG, "sync_lag_seconds", "histogram", "kind", "operation" },
+		{ METRIC_SYNC_ERRORS, "sync_errors_total", "counter", "kind", "operation" },
+		{ METRIC_SYNC_QUEUE, "sync_queue_depth", "gauge", "", "" },
+		{ METRIC_FAILOVERS, "failover_total", "counter", "", "" },
+		{ METRIC_DETECTION, "failover_detection_seconds", "histogram", "", "" },
+		{ METRIC_ABORTED, "promotions_aborted_total", "counter", "reason", "" },
+		{ METRIC_LAST_PROMOTION, "last_promotion_timestamp_seconds", "gauge", "mode", "" },
+		{ METRIC_PROMOTION_DURATION, "promotion_duration_seconds", "histogram", "outcome",
+		    "" },
+		{ METRIC_STEP_DURATION, "promotion_step_duration_seconds", "histogram", "step",
+		    "" },
+		{ METRIC_PEER_LEASE_AGE, "remote_lease_age_seconds", "gauge", "mode", "" },
+		{ METRIC_PEER_READS, "remote_lease_reads_total", "counter", "result", "" },
+		{ METRIC_ARMED, "armed", "gauge", "mode", "" },
+		{ METRIC_RESURRECTED, "prune_resurrected_total", "counter", "kind", "" },
+		{ METRIC_LAST_PRUNE, "prune_last_run_timestamp_seconds", "gauge", "mode", "" },
+		{ METRIC_PUBLISH_ERRORS, "active_publish_errors_total", "counter", "", "" },
+	};
+	char line[256];
+
+	(void)state;
+	assert_int_equal(sizeof(upstream) / sizeof(upstream[0]), 18);
+	for (size_t i = 0; i < sizeof(upstream) / sizeof(upstream[0]); i++) {
+		const char *one = upstream[i].label[0] ? "x" : "";
+		const char *two = upstream[i].label2[0] ? "y" : "";
+		bool histogram = strcmp(upstream[i].type, "histogram") == 0;
+
+		assert_true(take(elector, upstream[i].id, one, two, 1000000));
+		(void)snprintf(line, sizeof(line), "# TYPE kubeslice_controller_ha_%s %s",
+		    upstream[i].name, upstream[i].type);
+		assert_true(has(line));
+		(void)snprintf(line, sizeof(line), "kubeslice_controller_ha_%s%s%s%s%s%s%s%s 1",
+		    upstream[i].name, histogram ? "_count" : "", one[0] ? "{" : "",
+		    upstream[i].label, one[0] ? "=\"x\"" : "", two[0] ? "," : "",
+		    upstream[i].label2,
+		    two[0]   ? "=\"y\"}"
+		    : one[0] ? "}"
+			     : "");
+		assert_true(has(line));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -183,6 +238,7 @@ int main(void)
 		TEST(labels_are_escaped),
 		TEST(lies_are_refused),
 		TEST(sums_do_not_overflow),
+		TEST(upstreams_metrics_are_all_there),
 		TEST(the_number_of_series_is_bounded),
 	};
 

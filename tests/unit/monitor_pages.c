@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "monitor/pages.h"
+#include "policy/sandbox.h"
 
 #define NOW_NS (1000 * 1000000000LL)
 
@@ -132,6 +134,78 @@ static void the_peers_age_is_made_at_the_scrape(void **state)
 	assert_null(strstr(get("/metrics", NOW_NS, 200), line));
 }
 
+static bool exposes(const char *line)
+{
+	char whole[256];
+
+	(void)snprintf(whole, sizeof(whole), "\n%s\n", line);
+	return strstr(get("/metrics", NOW_NS, 200), whole) != NULL;
+}
+
+/* What follows from the status is told as metrics, and is gone when it is not known (L114). */
+static void the_mirror_is_told_while_it_is_known(void **state)
+{
+	struct role_id syncer = { ROLE_SYNCER, 0 };
+	struct msg_status_mirror mirror = { .complete = true, .lag_ms = 1250 };
+	struct msg_status_kind kind = { .kind = STR_LIT("Role"), .blocked = 2, .held = 3 };
+
+	(void)state;
+	assert_false(exposes("understudy_mirror_complete 1"));
+	status_linked(monitor.status, syncer);
+	status_take_mirror(monitor.status, &mirror);
+	status_take_kind(monitor.status, &kind);
+	assert_true(exposes("understudy_mirror_complete 1"));
+	assert_true(exposes("understudy_mirror_lag_seconds 1.25"));
+	assert_true(exposes("understudy_mirror_blocked_objects{kind=\"Role\"} 2"));
+	assert_true(exposes("understudy_mirror_held_deletes{kind=\"Role\"} 3"));
+	status_unlinked(monitor.status, syncer);
+	assert_null(strstr(get("/metrics", NOW_NS, 200), "\nunderstudy_mirror_"));
+}
+
+/* A worker has one state at a time, and its series go with it. */
+static void workers_are_told_by_name(void **state)
+{
+	struct role_id shard = { ROLE_REPOINTER, 0 };
+	struct msg_status_worker worker = { .state = WORKER_DENIED, .term = 7 };
+
+	(void)state;
+	memcpy(config.pool + 1, "w1", 3);
+	config.worker_count = 1;
+	config.shard_size = 8;
+	config.workers[0].name = config.workers[0].credential.kubeconfig = 1;
+	assert_true(exposes("understudy_worker_state{worker=\"w1\",state=\"unknown\"} 1"));
+	assert_true(status_take_worker(monitor.status, shard, &worker));
+	assert_true(exposes("understudy_worker_state{worker=\"w1\",state=\"denied\"} 1"));
+	assert_false(exposes("understudy_worker_state{worker=\"w1\",state=\"unknown\"} 1"));
+	assert_true(exposes("understudy_worker_term{worker=\"w1\"} 7"));
+	config.worker_count = 0;
+	assert_null(strstr(get("/metrics", NOW_NS, 200), "w1"));
+}
+
+/* A syncer that a leading hub has stopped is not one that is down (I6). */
+static void processes_are_up_or_down(void **state)
+{
+	struct msg_status_leadership leadership = { .role = FENCE_STANDBY };
+
+	(void)state;
+	status_linked(monitor.status, (struct role_id){ ROLE_ELECTOR, 0 });
+	assert_true(exposes("understudy_process_up{process=\"elector\",shard=\"\"} 1"));
+	assert_true(exposes("understudy_process_up{process=\"observer\",shard=\"\"} 0"));
+	assert_true(exposes("understudy_process_up{process=\"syncer\",shard=\"\"} 0"));
+	leadership.role = FENCE_LEADING;
+	status_take_leadership(monitor.status, &leadership, NOW_NS);
+	assert_null(strstr(get("/metrics", NOW_NS, 200), "process=\"syncer\""));
+}
+
+static void waived_protections_are_told(void **state)
+{
+	(void)state;
+	assert_null(strstr(get("/metrics", NOW_NS, 200), "understudy_protection_waived{"));
+	config.allow_missing = SANDBOX_MLOCK;
+	assert_true(exposes("understudy_protection_waived{protection=\"mlock\"} 1"));
+	assert_non_null(strstr(get("/metrics", NOW_NS, 200), "\nunderstudy_build_info{build=\""));
+}
+
 static void any_other_path_is_404(void **state)
 {
 	(void)state;
@@ -151,6 +225,10 @@ int main(void)
 		TEST(another_leader_is_named_while_its_elector_says_so),
 		TEST(health_is_told_with_its_reason),
 		TEST(the_peers_age_is_made_at_the_scrape),
+		TEST(the_mirror_is_told_while_it_is_known),
+		TEST(workers_are_told_by_name),
+		TEST(processes_are_up_or_down),
+		TEST(waived_protections_are_told),
 		TEST(any_other_path_is_404),
 	};
 

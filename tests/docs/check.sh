@@ -1,0 +1,48 @@
+#!/bin/bash
+# Goal: what people read and load agrees with what is built. Method: promtool reads the metrics as the
+# monitor's own code prints them, the alerts with their tests, and the dashboard's expressions; each
+# alert has a test that makes it fire and a section of the runbook; links lead somewhere.
+set -u
+cd "$(dirname "$0")/../.." || exit
+build=${BUILD:-build}
+promtool=$(command -v promtool || echo build/promtool)
+rules=packaging/prometheus
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+step() { # NAME COMMAND...
+	local name=$1
+	shift
+	if "$@" >"$place/out" 2>&1; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name: $(tail -n 5 "$place/out" | tr '\n' ' ' | head -c 600)"
+	fi
+}
+
+"$build/metrics" --sample >"$place/metrics"
+# promtool says what it dislikes and ends with 3.
+clean_metrics() { "$promtool" check metrics <"$place/metrics"; }
+step 'promtool has nothing to say about the metrics' clean_metrics
+step 'promtool takes the alerts' "$promtool" check rules "$rules/alerts.yaml"
+step 'each alert fires when it should and not beside it' "$promtool" test rules "$rules/alerts_test.yaml"
+
+alerts() { sed -n 's/^  - alert: //p' "$rules/alerts.yaml"; }
+tested() { # alerts with a test in which one fires
+	sed -n 's/^    alertname: //p' "$rules/alerts_test.yaml"
+}
+quiet() { sed -n 's/.*alertname: \([A-Za-z]*\), exp_alerts: \[\].*/\1/p' "$rules/alerts_test.yaml"; }
+step 'each alert has a test in which it fires' diff <(alerts) <(tested)
+step 'each alert has a test in which it does not' diff <(alerts) <(quiet)
+step 'each alert links its own section of the runbook' diff \
+	<(alerts | tr '[:upper:]' '[:lower:]') \
+	<(sed -n 's|^      runbook_url: docs/runbook.md#||p' "$rules/alerts.yaml")
+
+dashboard() {
+	python3 tests/docs/dashboard.py "$place/metrics" "$rules/dashboard.json" "$rules/alerts.yaml" \
+		>"$place/asked.yaml" && "$promtool" check rules "$place/asked.yaml"
+}
+step 'the dashboard asks only for metrics that there are, in words that Prometheus takes' dashboard
+
+mapfile -t pages < <(git ls-files '*.md')
+step 'links in the documents lead somewhere' python3 tests/docs/links.py "${pages[@]}"
