@@ -99,7 +99,12 @@ static void show_peer(struct elector *elector, bool always)
 		.led_term = m->peer.led_term,
 		.changed_ns = (uint64_t)(m->peer.changed_ns > 0 ? m->peer.changed_ns : 0),
 		.threshold_ms = least_ms(machine_threshold_ns(m) / BASE_NS_PER_MS),
-		.lease_ms = least_ms(m->peer.duration_ms) };
+		.lease_ms = least_ms(m->peer.duration_ms),
+		.since_us = elector->peer_since_us,
+		.standby = m->peer.standby.known,
+		.armed = m->peer.standby.armed,
+		.complete = m->peer.standby.complete,
+		.lag_ms = m->peer.standby.lag_ms > 0 ? least_ms(m->peer.standby.lag_ms) : 0 };
 
 	if (!always && memcmp(&status, &elector->peer_status, sizeof(status)) == 0)
 		return;

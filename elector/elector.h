@@ -67,6 +67,7 @@ struct elector {
 	/* What status shows of the last change. */
 	int64_t since_us, promotion_began_ns, suspected_age_ns;
 	struct steps steps;
+	int64_t peer_since_us; /* of the peer's claim; 0: it has none */
 	char reason[512];
 	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
 	struct admin admin;

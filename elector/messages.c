@@ -100,6 +100,8 @@ enum verdict elector_on_peer_seen(
 		annotations_read_standby(m->standby, &look->standby);
 		look->pair_differs = pair[0] && m->pair.n && !str_equal(m->pair, str_of(pair));
 	}
+	if (look->class <= PEER_NOT_FOUND)
+		elector->peer_since_us = look->holder == HOLDER_PEER ? look->acquire_us : 0;
 	elector_feed(elector, &event);
 	if (!elector->pair[0] && elector->machine.peer.uid[0])
 		elector_pair(

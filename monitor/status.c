@@ -86,7 +86,12 @@ void status_take_peer(struct status *status, const struct msg_status_peer *m)
 		.led_term = m->led_term,
 		.changed_ns = (int64_t)m->changed_ns,
 		.threshold_ms = (uint32_t)m->threshold_ms,
-		.lease_ms = (uint32_t)m->lease_ms };
+		.lease_ms = (uint32_t)m->lease_ms,
+		.since_us = m->since_us,
+		.standby = m->standby,
+		.armed = m->armed,
+		.complete = m->complete,
+		.lag_ms = (uint32_t)m->lag_ms };
 }
 
 void status_take_mirror(struct status *status, const struct msg_status_mirror *m)

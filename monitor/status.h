@@ -35,7 +35,9 @@ struct status_peer {
 	uint32_t class, why, holder, phase;
 	uint64_t term, led_term;
 	int64_t changed_ns; /* 0: never seen */
-	uint32_t threshold_ms, lease_ms;
+	uint32_t threshold_ms, lease_ms, lag_ms;
+	int64_t since_us;              /* it claims to lead; 0: it does not */
+	bool standby, armed, complete; /* it says so of itself, with lag_ms, as a Standby */
 };
 
 struct status_mirror {

@@ -156,7 +156,18 @@ static void put_peer(const struct status *status, int64_t now_ns, struct buf *ou
 	age_of(out, "ageMs", peer->changed_ns, now_ns);
 	number(out, "thresholdMs", peer->threshold_ms);
 	number(out, "leaseMs", peer->lease_ms);
-	buf_puts(out, "}");
+	time_of(out, "since", peer->since_us);
+	if (!peer->standby) {
+		null(out, "standby");
+		buf_puts(out, "}");
+		return;
+	}
+	key(out, "standby");
+	buf_puts(out, "{");
+	truth(out, "armed", peer->armed);
+	truth(out, "complete", peer->complete);
+	number(out, "lagMs", peer->lag_ms);
+	buf_puts(out, "}}");
 }
 
 /* Of a whole pass; null when none is under way. */

@@ -226,6 +226,29 @@ static void what_a_role_said_goes_with_its_link(void **state)
 	assert_true(json_is_null(json_object_get(document, "peer")));
 }
 
+/* Since when it leads, and what it says of itself when it does not. */
+static void the_peer_is_told_as_leader_or_standby(void **state)
+{
+	struct msg_status_peer m = { .holder = HOLDER_PEER, .since_us = NOW_US };
+	const json_t *peer;
+
+	(void)state;
+	status_linked(status, elector);
+	status_take_peer(status, &m);
+	make_document(NULL);
+	peer = json_object_get(document, "peer");
+	assert_string_equal(text_of(peer, "since"), "2026-01-01T00:00:00.000Z");
+	assert_true(json_is_null(json_object_get(peer, "standby")));
+	m = (struct msg_status_peer){ .standby = true, .complete = true, .lag_ms = 31 };
+	status_take_peer(status, &m);
+	make_document(NULL);
+	peer = json_object_get(document, "peer");
+	assert_true(json_is_null(json_object_get(peer, "since")));
+	assert_true(json_is_false(json_object_get(json_object_get(peer, "standby"), "armed")));
+	assert_true(json_is_true(json_object_get(json_object_get(peer, "standby"), "complete")));
+	assert_int_equal(number_of(json_object_get(peer, "standby"), "lagMs"), 31);
+}
+
 static void the_mirror_is_told_in_words(void **state)
 {
 	struct msg_status_mirror mirror = { .state = SYNC_STATE_PROGRESSING,
@@ -459,6 +482,7 @@ int main(void)
 		TEST(ages_are_made_when_somebody_looks),
 		TEST(readiness_is_the_electors_word),
 		TEST(what_a_role_said_goes_with_its_link),
+		TEST(the_peer_is_told_as_leader_or_standby),
 		TEST(the_mirror_is_told_in_words),
 		TEST(a_blocked_row_becomes_free),
 		TEST(nobody_speaks_for_another),
