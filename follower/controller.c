@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/expiry.h"
 #include "base/log.h"
 #include "follower/endpoint.h"
 #include "follower/follower.h"
@@ -19,8 +20,6 @@
 #define BODY_MAX_BYTES 65536
 #define GATHER_NS      (100 * BASE_NS_PER_MS) /* what changes together is written together */
 #define AGAIN_NS       (5 * BASE_NS_PER_S)
-/* A token that ends so soon, and was not renewed, is worth a word (C4). */
-#define EXPIRES_SOON_US (24 * 3600 * 1000000LL)
 
 /* --- What was pushed -------------------------------------------------------------------------- */
 
@@ -184,7 +183,7 @@ static void judge_token(struct follower *follower, unsigned i, int64_t now_us)
 		status = CONDITION_UNKNOWN;
 	} else if (hub->token_state == TOKEN_PROVED) {
 		status = CONDITION_TRUE;
-		if (identity.expires_us && identity.expires_us - now_us < EXPIRES_SOON_US)
+		if (expiry_is_soon(identity.issued_us, identity.expires_us, now_us))
 			reason = "ExpiresSoon";
 		if (hub->delivered_state != TOKEN_ABSENT) {
 			reason = delivered[hub->delivered_state];

@@ -373,6 +373,7 @@ bool kube_client_identity(
 	if (!found)
 		return false;
 	identity->generation = found->credential->generation;
+	identity->issued_us = found->credential->issued_us;
 	identity->expires_us = found->credential->expires_us;
 	(void)str_copy(
 	    identity->subject, sizeof(identity->subject), str_of(found->credential->subject));

@@ -94,10 +94,11 @@ bool kube_client_has(const struct kube_client *client, unsigned target);
 /* Lets an identity go; requests that run keep it and end with it. */
 void kube_client_forget(struct kube_client *client, unsigned target);
 /* What the identity of a target says of itself: the token's `sub` or the certificate's CN ("" when
- * it says nothing), and its end (0: says nothing). False: there is none. For STATUS_CREDENTIAL. */
+ * it says nothing), its beginning and its end in wall time (0: says nothing). False: there is none.
+ * For STATUS_CREDENTIAL. */
 struct kube_identity {
 	char subject[254];
-	int64_t expires_us;
+	int64_t issued_us, expires_us;
 	uint64_t generation;
 };
 bool kube_client_identity(

@@ -148,6 +148,7 @@ static int check_certificate(struct kube_credential *credential,
 	}
 	if (check_key(message->key, certificate, err))
 		goto out;
+	credential->issued_us = time_us(X509_get0_notBefore(certificate));
 	credential->expires_us = time_us(X509_get0_notAfter(certificate));
 	if (credential->expires_us <= now_us) {
 		err_set(err, "certificate: it has expired");
@@ -184,20 +185,28 @@ static json_t *read_claims(struct str token)
 	return value;
 }
 
+static int64_t claim_us(const json_t *claims, const char *name)
+{
+	int64_t seconds = kube_json_integer(claims, name, 0);
+
+	return seconds > 0 && seconds < INT64_MAX / 1000000 ? seconds * 1000000 : 0;
+}
+
 static int check_token(
     struct kube_credential *credential, struct str token, int64_t now_us, struct err *err)
 {
 	json_t *claims;
-	int64_t expires_s;
 
 	if (token.n == 0)
 		return 0;
 	if (!all_of(token, "-._~+/=:"))
 		return err_set(err, "token: it holds a byte that no bearer token has");
 	claims = read_claims(token);
-	expires_s = kube_json_integer(claims, "exp", 0);
-	if (expires_s > 0 && expires_s < INT64_MAX / 1000000)
-		credential->expires_us = expires_s * 1000000;
+	/* Whose end counts is whose beginning counts. */
+	if (claim_us(claims, "exp")) {
+		credential->issued_us = claim_us(claims, "iat");
+		credential->expires_us = claim_us(claims, "exp");
+	}
 	(void)str_copy(credential->subject, sizeof(credential->subject),
 	    str_of(kube_json_text(claims, "sub")));
 	json_decref(claims);

@@ -23,7 +23,7 @@ struct kube_credential {
 	size_t key_length;
 	char *authorization; /* "Authorization: Bearer ..." in the slot, NULL: none */
 	char subject[254];   /* the token's sub or the certificate's CN, "" when unknown */
-	int64_t expires_us;  /* 0: nothing says so */
+	int64_t issued_us, expires_us; /* 0: nothing says so */
 	struct secret_arena *arena;
 	char *slot;
 };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/expiry.h"
 #include "base/log.h"
 #include "supervisor/credentials.h"
 #include "supervisor/process.h"
@@ -15,8 +16,7 @@
 /* Between two looks at all files; a change is taken by the second look that finds it. */
 #define LOOK_NS BASE_NS_PER_S
 /* Between two loads because of 401. */
-#define REFUSED_NS      (10 * BASE_NS_PER_S)
-#define EXPIRES_SOON_US (24LL * 3600 * 1000000)
+#define REFUSED_NS (10 * BASE_NS_PER_S)
 
 /* A server that answers 401 may know a newer credential than ours: its files are read again, now
  * and not when the role ends one day (B10). Nothing new in them changes nothing. */
@@ -71,20 +71,15 @@ void rotation_forget(struct supervisor *supervisor, unsigned number, int64_t now
 		.generation = supervisor->identities[number].generation };
 }
 
-/* Told once per identity, early enough to act and late enough to be true of tokens that live an
- * hour: in the last tenth of its life, at most a day before its end (C4). */
+/* Told once per identity (C4). */
 static void watch_expiry(struct supervisor *supervisor, unsigned number, int64_t now_us)
 {
 	struct identity *credential = &supervisor->identities[number];
-	int64_t expires_us = credential->pinned.expires_us, early_us = EXPIRES_SOON_US;
-	int64_t life_us = expires_us - credential->pinned.issued_us;
+	int64_t expires_us = credential->pinned.expires_us;
 	char text[128];
 
-	if (!credential->delivered || expires_us == 0 || credential->warned)
-		return;
-	if (credential->pinned.issued_us && life_us / 10 < early_us)
-		early_us = life_us / 10;
-	if (now_us < expires_us - early_us)
+	if (!credential->delivered || credential->warned ||
+	    !expiry_is_soon(credential->pinned.issued_us, expires_us, now_us))
 		return;
 	credential->warned = true;
 	log_warn("%s: expires in %lld s, and its files hold no newer one",

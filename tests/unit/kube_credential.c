@@ -12,6 +12,10 @@ static const int64_t now_us = 1700000000LL * 1000000;
 /* {"sub":"me","exp":1600000000}, {"sub":"me"} */
 #define EXPIRED_JWT "e30.eyJzdWIiOiJtZSIsImV4cCI6MTYwMDAwMDAwMH0.c2ln"
 #define JWT         "e30.eyJzdWIiOiJtZSJ9.c2ln"
+/* {"sub":"me","iat":1699999000,"exp":1700000600} */
+#define SHORT_JWT                                                                                  \
+	"e30.eyJzdWIiOiJtZSIsImlhdCI6MTY5OTk5OTAwMCwiZXhwIjoxNzAw"                                 \
+	"MDAwNjAwfQ.c2ln"
 
 static struct msg_credential good(void)
 {
@@ -127,6 +131,12 @@ static void test_tokens(void **state)
 	expect_refused(&message, "token");
 	message.token = str_of("");
 	expect_refused(&message, "neither");
+	message.token = STR_LIT(SHORT_JWT);
+	credential = credential_new(&message, arena, now_us, NULL);
+	assert_non_null(credential);
+	assert_true(credential->issued_us == 1699999000LL * 1000000);
+	assert_true(credential->expires_us == 1700000600LL * 1000000);
+	credential_drop(credential);
 	for (size_t i = 0; i < sizeof(opaque) / sizeof(opaque[0]); i++) {
 		bool odd = strchr(opaque[i], '!') != NULL;
 
@@ -151,6 +161,7 @@ static void test_client_certificates(void **state)
 	assert_non_null(credential);
 	assert_string_equal(credential->subject, "elector");
 	assert_true(credential->expires_us > now_us);
+	assert_true(credential->issued_us > 0 && credential->issued_us < credential->expires_us);
 	credential_drop(credential);
 	message.key = str_of(bed.encrypted_key);
 	expect_refused(&message, "encrypted"); /* libcurl 7.88 would crash on it (F12) */

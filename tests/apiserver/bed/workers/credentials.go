@@ -182,6 +182,10 @@ func (r *run) strangeTokens(ctx context.Context, w *pair.Worker, h, other *pair.
 	if err != nil {
 		return err
 	}
+	old, err := h.Cluster.Aged(short, 20*time.Hour, time.Hour)
+	if err != nil {
+		return err
+	}
 	state := func(name string, set map[string][]byte, want string) error {
 		if err := deliver(ctx, w, h, set); err != nil {
 			return err
@@ -199,7 +203,8 @@ func (r *run) strangeTokens(ctx context.Context, w *pair.Worker, h, other *pair.
 		{"a token without rights", token(powerless), "True DeliveredForbidden"},
 		{"no token at all, but words", token("no token, but words"), "True DeliveredUnusable"},
 		{"a token for another endpoint", map[string][]byte{"token": []byte(short), "endpoint": []byte(other.Cluster.URL())}, "True DeliveredUnusable"},
-		{"a token that ends soon", map[string][]byte{"token": []byte(short), "endpoint": []byte(h.Cluster.URL() + "/")}, "True ExpiresSoon"},
+		{"a young one, however short its life", map[string][]byte{"token": []byte(short), "endpoint": []byte(h.Cluster.URL() + "/")}, "True Proved"},
+		{"one in the last tenth of its life", token(old), "True ExpiresSoon"},
 		{"the good one again", token(string(good)), "True Proved"},
 		{"a CA that does not vouch for the hub", map[string][]byte{"ca.crt": otherCA}, "True DeliveredCertVerificationFailed"},
 		{"the CA again", map[string][]byte{"ca.crt": ca}, "True Proved"},
