@@ -93,11 +93,13 @@ static const struct command commands[] = {
 	    "not valid, refuses the whole and changes nothing. Exit: 0 reloaded, 1 refused, 3 not "
 	    "known.\n",
 	    reload_run },
-	{ "worker", "worker list [-o text|json] | remove NAME",
-	    "the workers of this hub; how one is taken away",
-	    "list shows each worker's state, term and Active. remove prints what to do: workers "
-	    "stand in\n"
-	    "the configuration file, which reload reads again; a claim on a worker goes by "
+	{ "worker", "worker list [-o text|json] | add NAME | remove NAME",
+	    "the workers of this hub; how one comes and goes",
+	    "list shows each worker's state, term and Active. add and remove print what to do and "
+	    "change\n"
+	    "nothing: workers stand in the configuration file, which is yours and which reload "
+	    "reads again;\n"
+	    "what stands on a worker only its own administrator makes, and a claim there goes by\n"
 	    "break-glass only.\n",
 	    reload_worker },
 	{ "archive",

@@ -1,7 +1,7 @@
 /*
- * Has the configuration read again and waits for what comes of it; lists workers; says how one is
- * taken away (see the header). Whom to signal the kernel says: the listener of admin.sock is
- * understudyd's own. Called by commands.c through its table.
+ * Has the configuration read again and waits for what comes of it; lists workers; says how one
+ * comes and how it is taken away (see the header). Whom to signal the kernel says: the listener of
+ * admin.sock is understudyd's own. Called by commands.c through its table.
  */
 #include "ctl/reload.h"
 
@@ -156,6 +156,37 @@ static const json_t *find(const json_t *document, const char *name)
 	return NULL;
 }
 
+/* The configuration file is people's, and so is what must stand on a worker before a hub may write
+ * there: nobody of understudy has that right. Who has it is told how. */
+static enum ctl_exit explain_addition(
+    const struct ctl_options *options, const char *name, struct buf *out, struct err *err)
+{
+	json_t *document;
+	enum ctl_exit code = read_status(options, &document, err);
+
+	if (code == CTL_DONE && find(document, name)) {
+		err_set(
+		    err, "%.200s is one of this hub's workers already; see `worker list`", name);
+		code = CTL_REFUSED;
+	}
+	if (code == CTL_DONE)
+		buf_printf(out,
+		    "Nothing is done by this; these are the steps.\n"
+		    "1. On the worker's cluster: policy/crds/worker.yaml,\n"
+		    "   policy/admission/worker.yaml, and once per hub policy/rbac/worker.yaml.\n"
+		    "2. On both hubs: policy/rbac/hub-worker.yaml for it, and the name of its\n"
+		    "   token's Secret among {{TOKENS}} of policy/rbac/hub.yaml.\n"
+		    "3. On both hubs put it into `workers` of the configuration file, with a\n"
+		    "   kubeconfig of kubeslice-system/understudy-HUB of its cluster:\n"
+		    "       - {name: %s, project-namespace: ITS-PROJECT, kubeconfig: FILE}\n"
+		    "   then\n"
+		    "       understudyctl reload\n"
+		    "4. `worker list` shows it: ok, or what is missing there.\n",
+		    name);
+	json_decref(document);
+	return code;
+}
+
 /* M5: a hub deletes nothing on a worker; who may is told how. */
 static enum ctl_exit explain_removal(
     const struct ctl_options *options, const char *name, struct buf *out, struct err *err)
@@ -195,8 +226,11 @@ enum ctl_exit reload_worker(
 			return list(options, argc == 4 && strcmp(argv[3], "json") == 0, out, err);
 		return command_misused(err, argv[0], "list takes -o text or -o json", "");
 	}
+	if (argc == 3 && strcmp(argv[1], "add") == 0)
+		return explain_addition(options, argv[2], out, err);
 	if (argc == 3 && strcmp(argv[1], "remove") == 0)
 		return explain_removal(options, argv[2], out, err);
 	return command_misused(err, argv[0],
-	    argc < 2 ? "list, or remove and a name" : "unknown word ", argc < 2 ? "" : argv[1]);
+	    argc < 2 ? "list, or add or remove and a name" : "unknown word ",
+	    argc < 2 ? "" : argv[1]);
 }

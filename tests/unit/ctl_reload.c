@@ -1,6 +1,6 @@
 /*
  * `reload` tells the process that listens on admin.sock, waits for what came of it, and ends as
- * done, refused or not known (decision 25); `worker` lists, and says how one is taken away (M5).
+ * done, refused or not known (decision 25); `worker` lists, and says how one comes and goes (M5).
  * A child process is understudyd.
  */
 #include <poll.h>
@@ -194,7 +194,7 @@ static void no_daemon_and_lies(void **state)
 	assert_int_equal(RUN("--socket", status_path, "worker", "remove", "w1"), CTL_NO_DAEMON);
 }
 
-static void workers_are_listed_and_their_removal_explained(void **state)
+static void workers_are_listed_and_their_coming_and_going_explained(void **state)
 {
 	(void)state;
 	serve(STATUS("null"), STATUS("null"));
@@ -212,6 +212,13 @@ static void workers_are_listed_and_their_removal_explained(void **state)
 	assert_int_equal(RUN("--socket", status_path, "worker", "remove", "w2"), CTL_REFUSED);
 	assert_non_null(strstr(err.text, "no worker is called w2"));
 	assert_int_equal(out.len, 0);
+	assert_int_equal(RUN("--socket", status_path, "worker", "add", "w2"), CTL_DONE);
+	assert_non_null(strstr(out.data, "- {name: w2, project-namespace: "));
+	assert_non_null(strstr(out.data, "understudyctl reload"));
+	buf_clear(&out);
+	assert_int_equal(RUN("--socket", status_path, "worker", "add", "w1"), CTL_REFUSED);
+	assert_non_null(strstr(err.text, "w1 is one of this hub's workers already"));
+	assert_int_equal(out.len, 0);
 }
 
 static void misuse(void **state)
@@ -223,8 +230,10 @@ static void misuse(void **state)
 	assert_int_equal(RUN("worker", "list", "-o", "yaml"), CTL_USAGE);
 	assert_int_equal(RUN("worker", "list", "all"), CTL_USAGE);
 	assert_int_equal(RUN("worker", "remove"), CTL_USAGE);
-	assert_int_equal(RUN("worker", "add", "w"), CTL_USAGE);
-	assert_non_null(strstr(err.text, "unknown word add"));
+	assert_int_equal(RUN("worker", "add"), CTL_USAGE);
+	assert_int_equal(RUN("worker", "add", "w", "now"), CTL_USAGE);
+	assert_int_equal(RUN("worker", "move", "w"), CTL_USAGE);
+	assert_non_null(strstr(err.text, "unknown word move"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -236,7 +245,7 @@ int main(void)
 		TEST(a_reload_is_refused),
 		TEST(a_listener_of_another_user_is_none),
 		TEST(no_daemon_and_lies),
-		TEST(workers_are_listed_and_their_removal_explained),
+		TEST(workers_are_listed_and_their_coming_and_going_explained),
 		TEST(misuse),
 	};
 
