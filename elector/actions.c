@@ -325,17 +325,43 @@ static void carry_out(struct elector *elector, const struct machine_todo *order)
 /* --- The step -----------------------------------------------------------------------------------
  */
 
+/* What the probe says of the admission policies, for the audit (C1). */
+static void show_enforced(struct elector *elector)
+{
+	static const char *const found[] = { [PROBE_ACCEPTED] = "a governed write was accepted",
+		[PROBE_FENCED] = "a governed write was refused: UNDERSTUDY_FENCE",
+		[PROBE_NO_OBJECT] = "no Cluster of a mirrored namespace to try it on",
+		[PROBE_FAILED] = "the probe could not be made" };
+	const struct machine *m = &elector->machine;
+	bool leads = m->role == HUB_LEADING;
+	struct msg_status_rights message = { .row = CREDENTIAL_ELECTOR * RIGHTS_CHECKS +
+						    RIGHTS_CHECK_FENCE,
+		.verdict = RIGHTS_UNKNOWN,
+		.declared = leads ? STR_LIT("HubRole is Leading: governed writes are accepted")
+				  : STR_LIT("HubRole is not Leading: governed writes are refused"),
+		.found = str_of(found[m->probe_verdict]),
+		.seen_ns = (uint64_t)m->now_ns };
+
+	if (m->probe_verdict <= PROBE_FENCED)
+		message.verdict = m->probe_verdict == (leads ? PROBE_ACCEPTED : PROBE_FENCED)
+				      ? RIGHTS_AS_WANTED
+				      : RIGHTS_DIFFER;
+	(void)send(elector, ROLE_MONITOR, MSG_STATUS_RIGHTS, &message);
+}
+
 static void show_event(struct elector *elector, const struct machine_event *event, bool changed)
 {
 	const struct machine *m = &elector->machine;
 
 	if (event->input == MACHINE_PEER_SEEN)
 		show_peer(elector, false);
-	if (event->input == MACHINE_PROBE_SEEN)
+	if (event->input == MACHINE_PROBE_SEEN) {
+		show_enforced(elector);
 		metric(elector, METRIC_FENCE_OK, NULL,
 		    m->probe_verdict == (m->role == HUB_LEADING ? PROBE_ACCEPTED : PROBE_FENCED)
 			? MICRO
 			: 0);
+	}
 	if (changed || event->input == MACHINE_PEER_SEEN || event->input == MACHINE_MIRROR_SEEN)
 		elector_show_leadership(elector);
 }

@@ -190,6 +190,7 @@ bool hubs_adopt(struct hub *hub, const char *ca, struct str token, bool proven, 
 	hub->subject[0] = '\0';
 	hubs_set_state(hub, proven ? TOKEN_PROVED : TOKEN_UNPROVEN, "");
 	hubs_tell_monitor(hub);
+	kube_rights_watch(hub->follower->client, hub_target(hub));
 	prove(hub);
 	renewal_start(hub);
 	follow_hand_over(hub->follower);

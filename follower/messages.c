@@ -53,6 +53,7 @@ static const char *take_own(
 		return err->text;
 	}
 	tell_own(follower, 0);
+	kube_rights_watch(follower->client, CREDENTIAL_FOLLOWER);
 	/* W1: with one hub there is nothing to be told and nobody who asks. */
 	if (follower->hub_count == 2) {
 		controller_start(follower);
@@ -86,9 +87,12 @@ static void on_link(void *ctx, struct link *link)
 	if (link->peer.role != ROLE_MONITOR)
 		return;
 	tell_own(follower, 0);
+	kube_rights_show(follower->client, CREDENTIAL_FOLLOWER);
 	show_follower(follower);
-	for (unsigned i = 0; i < follower->hub_count; i++)
+	for (unsigned i = 0; i < follower->hub_count; i++) {
 		hubs_tell_monitor(&follower->hubs[i]);
+		kube_rights_show(follower->client, hub_target(&follower->hubs[i]));
+	}
 }
 
 static void on_link_end(void *ctx, struct role_id peer)

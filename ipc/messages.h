@@ -78,6 +78,19 @@ enum witness_answer {
 	WITNESS_DENIED,
 	WITNESS_ABSENT
 };
+/* What a role tries at an API server for the audit, and what came of it. */
+enum rights_check {
+	RIGHTS_CHECK_HOME,      /* its identity's rights where its business is */
+	RIGHTS_CHECK_ELSEWHERE, /* the same where it has none */
+	RIGHTS_CHECK_SPEC,      /* the four doors of a worker (C11): a claim without content, */
+	RIGHTS_CHECK_DELETE,    /* none at all, */
+	RIGHTS_CHECK_IDENTITY,  /* one in another's name, */
+	RIGHTS_CHECK_TERM,      /* one that goes back */
+	RIGHTS_CHECK_FENCE,     /* the own API server enforces this hub's role (C1) */
+	RIGHTS_CHECK_LAST = RIGHTS_CHECK_FENCE
+};
+#define RIGHTS_CHECKS (RIGHTS_CHECK_LAST + 1)
+enum rights_verdict { RIGHTS_AS_WANTED, RIGHTS_DIFFER, RIGHTS_UNKNOWN };
 enum event_reason {
 	EVENT_MIRROR_SYNC_FAILED,
 	EVENT_LEFT_SCOPE,

@@ -273,6 +273,7 @@ void kube_client_free(struct kube_client *client)
 		return;
 	CHECK(!client->pumping);
 	client->pumping = true;
+	kube_rights_free(client);
 	while (client->requests) {
 		struct request *request = client->requests;
 

@@ -108,6 +108,11 @@ bool kube_client_identity(
 bool kube_client_take(struct kube_client *client, const struct msg_credential *credential);
 /* Shows the monitor the identity of a target, if there is one: for a monitor that is new. */
 void kube_client_show(struct kube_client *client, unsigned target);
+/* Asks the server of this target what our identity may do there, soon and every five minutes, and
+ * shows the monitor what differs from the least that the role needs (STATUS_RIGHTS); shows it
+ * again. kube_client_take and kube_client_show do this. */
+void kube_rights_watch(struct kube_client *client, unsigned target);
+void kube_rights_show(struct kube_client *client, unsigned target);
 /* For the role's handler of DIALED; the descriptor belongs to the client from here. */
 enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd);
 /* The dialer is gone: what waits for a connection fails as BLIND/DIALER, or waits for the next. */

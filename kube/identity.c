@@ -38,10 +38,12 @@ bool kube_client_take(struct kube_client *client, const struct msg_credential *c
 	}
 	role_credential_answer(client->process, credential, NULL);
 	tell(client, target, 0);
+	kube_rights_watch(client, target);
 	return true;
 }
 
 void kube_client_show(struct kube_client *client, unsigned target)
 {
 	tell(client, target, 0);
+	kube_rights_show(client, target);
 }

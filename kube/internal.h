@@ -111,11 +111,15 @@ struct kube_client {
 	struct dial *dials;
 	uint64_t last_id, last_epoch, last_dial;
 	struct loop_timer curl_timer, kick, redial;
+	struct kube_rights *rights; /* rights.c */
 	bool pumping; /* inside client_pump: whoever wants something done just notes it */
 	bool work;    /* something was noted */
 	bool added;   /* libcurl has a new request to look at */
 	bool shut;
 };
+
+/* rights.c */
+void kube_rights_free(struct kube_client *client);
 
 /* client.c */
 /* Does everything that can be done now, then calls back whoever is answered. */

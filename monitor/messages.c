@@ -110,6 +110,13 @@ enum verdict monitor_on_status_credential(
 	return VERDICT_FINE;
 }
 
+enum verdict monitor_on_status_rights(
+    struct monitor *monitor, const struct link *from, const struct msg_status_rights *m, int fd)
+{
+	(void)fd;
+	return fine_if(status_take_rights(monitor->status, from->peer, m));
+}
+
 enum verdict monitor_on_status_follower(
     struct monitor *monitor, const struct link *from, const struct msg_status_follower *m, int fd)
 {

@@ -26,6 +26,12 @@ void status_free(struct status *status)
 	free(status);
 }
 
+static void forget_rights(struct status *status, unsigned credential)
+{
+	for (unsigned check = 0; check < RIGHTS_CHECKS; check++)
+		status->rights[credential][check].known = false;
+}
+
 void status_reconfigure(
     struct status *status, const struct us_config *before, const struct us_config *config)
 {
@@ -37,6 +43,7 @@ void status_reconfigure(
 			continue;
 		status->workers[i] = (struct status_worker){ 0 };
 		status->credentials[CREDENTIAL_WORKER + i] = (struct status_credential){ 0 };
+		forget_rights(status, CREDENTIAL_WORKER + i);
 	}
 }
 
@@ -244,6 +251,32 @@ bool status_take_credential(
 	return true;
 }
 
+/* A worker's doors are its shard's to try, the fence is the elector's. */
+static bool tries(unsigned credential, unsigned check)
+{
+	if (check == RIGHTS_CHECK_FENCE)
+		return credential == CREDENTIAL_ELECTOR;
+	return check <= RIGHTS_CHECK_ELSEWHERE || credential >= CREDENTIAL_WORKER;
+}
+
+bool status_take_rights(
+    struct status *status, struct role_id from, const struct msg_status_rights *m)
+{
+	unsigned credential = (unsigned)(m->row / RIGHTS_CHECKS);
+	unsigned check = (unsigned)(m->row % RIGHTS_CHECKS);
+	struct status_rights *rights;
+
+	if (!holds(status, from, credential) || !tries(credential, check))
+		return false;
+	rights = &status->rights[credential][check];
+	rights->known = true;
+	rights->verdict = m->verdict;
+	KEEP_TEXT(rights->declared, m->declared);
+	KEEP_TEXT(rights->found, m->found);
+	rights->seen_ns = (int64_t)m->seen_ns;
+	return true;
+}
+
 void status_linked(struct status *status, struct role_id peer)
 {
 	status->linked[peer.role][peer.shard] = true;
@@ -266,6 +299,7 @@ void status_unlinked(struct status *status, struct role_id peer)
 	for (unsigned n = 0; n < CREDENTIAL_LIMIT; n++)
 		if (holds(status, peer, n)) {
 			status->credentials[n] = (struct status_credential){ 0 };
+			forget_rights(status, n);
 			if (n >= CREDENTIAL_WORKER)
 				status->workers[n - CREDENTIAL_WORKER] =
 				    (struct status_worker){ 0 };
@@ -387,6 +421,15 @@ const char *status_listing_word(uint32_t listing)
 	_Static_assert(
 	    sizeof(words) / sizeof(words[0]) == LISTED_REFERENCED + 1, "a word for each");
 	return WORD(words, listing);
+}
+
+const char *status_check_word(uint32_t check)
+{
+	static const char *const words[] = { "rights-home", "rights-elsewhere", "door-spec",
+		"door-delete", "door-identity", "door-term", "fence" };
+
+	_Static_assert(sizeof(words) / sizeof(words[0]) == RIGHTS_CHECKS, "a word for each");
+	return WORD(words, check);
 }
 
 void status_time_word(int64_t us, char text[40])

@@ -70,6 +70,14 @@ struct status_credential {
 	int64_t expires_us;
 };
 
+/* What a role tried for the audit. */
+struct status_rights {
+	bool known;
+	uint32_t verdict; /* enum rights_verdict */
+	char declared[257], found[1025];
+	int64_t seen_ns;
+};
+
 struct status_blocked {
 	uint32_t listing;
 	char object[513], why[513]; /* object "" = free row */
@@ -108,11 +116,12 @@ struct status {
 	struct status_blocked blocked[STATUS_MAX_ROWS];
 	struct status_worker workers[CONFIG_MAX_WORKERS];
 	struct status_credential credentials[CREDENTIAL_LIMIT];
+	struct status_rights rights[CREDENTIAL_LIMIT][RIGHTS_CHECKS];
 	struct status_event history[STATUS_MAX_HISTORY]; /* a ring */
 	unsigned history_count; /* ever; the newest is at (count - 1) % STATUS_MAX_HISTORY */
 };
 
-/* About 2 MiB, of which only what is used is touched. The configuration must outlive it. */
+/* About 5 MiB, of which only what is used is touched. The configuration must outlive it. */
 struct status *status_new(const struct us_config *config);
 void status_free(struct status *status);
 
@@ -140,6 +149,9 @@ bool status_take_worker(
     struct status *status, struct role_id from, const struct msg_status_worker *m);
 bool status_take_credential(
     struct status *status, struct role_id from, const struct msg_status_credential *m);
+/* False also for a check that this credential's role does not make. */
+bool status_take_rights(
+    struct status *status, struct role_id from, const struct msg_status_rights *m);
 
 /* Is the elector known to be at work? Else why not, for a person. */
 bool status_is_ready(const struct status *status, int64_t now_ns, char why[128]);
@@ -166,6 +178,7 @@ const char *status_worker_word(const struct status_worker *worker);
 const char *status_mode_word(uint32_t mode);
 const char *status_sync_word(uint32_t state);
 const char *status_listing_word(uint32_t listing);
+const char *status_check_word(uint32_t check);
 /* RFC 3339 with milliseconds; "" for 0. */
 void status_time_word(int64_t us, char text[40]);
 

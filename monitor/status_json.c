@@ -298,6 +298,40 @@ static void put_credentials(const struct status *status, struct buf *out)
 	buf_puts(out, "]");
 }
 
+static void put_right(const struct status *status, unsigned credential, unsigned check,
+    int64_t now_ns, struct buf *out)
+{
+	static const char *const verdicts[] = { "ok", "finding", "unverified" };
+	const struct status_rights *rights = &status->rights[credential][check];
+
+	member(out);
+	text(out, "name", credential_name(credential));
+	text(out, "worker",
+	    credential < CREDENTIAL_WORKER
+		? ""
+		: at(status, status->config->workers[credential - CREDENTIAL_WORKER].name));
+	text(out, "check", status_check_word(check));
+	text(out, "declared", rights->declared);
+	text(out, "found", rights->found);
+	text(out, "verdict",
+	    verdicts[rights->verdict <= RIGHTS_UNKNOWN ? rights->verdict : RIGHTS_UNKNOWN]);
+	age_of(out, "ageMs", rights->seen_ns, now_ns);
+	buf_puts(out, "}");
+}
+
+/* What roles tried at API servers, for the audit. */
+static void put_rights(const struct status *status, int64_t now_ns, struct buf *out)
+{
+	key(out, "rights");
+	buf_puts(out, "[");
+	for (unsigned n = 0; n < CREDENTIAL_LIMIT; n++)
+		for (unsigned check = 0;
+		     config_credential_of(status->config, n) && check < RIGHTS_CHECKS; check++)
+			if (status->rights[n][check].known)
+				put_right(status, n, check, now_ns, out);
+	buf_puts(out, "]");
+}
+
 static void put_blocked(const struct status *status, struct buf *out)
 {
 	key(out, "blocked");
@@ -434,6 +468,7 @@ void status_put_json(const struct status *status, const struct fence_view *view,
 	put_kinds(status, out);
 	put_workers(status, out);
 	put_credentials(status, out);
+	put_rights(status, now_ns, out);
 	put_blocked(status, out);
 	put_history(status, out);
 	put_processes(status, out);

@@ -52,6 +52,7 @@ static void repointer_close(struct repointer *repointer)
 		loop_timer_cancel(role_loop(repointer->process), &member->timer);
 		loop_timer_cancel(role_loop(repointer->process), &member->challenge.timer);
 		loop_timer_cancel(role_loop(repointer->process), &member->rehearsal.timer);
+		loop_timer_cancel(role_loop(repointer->process), &member->doors.timer);
 		if (member->watch)
 			kube_watch_stop(member->watch);
 		free(member->bundle);

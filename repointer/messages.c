@@ -75,6 +75,7 @@ static void on_credential(void *ctx, const struct msg_credential *m)
 	if (kube_client_take(repointer->client, m))
 		watch_start(member);
 	rehearse_soon(member);
+	doors_soon(member);
 }
 
 static void on_link(void *ctx, struct link *link)
@@ -89,6 +90,7 @@ static void on_link(void *ctx, struct link *link)
 		} else if (link->peer.role == ROLE_MONITOR) {
 			kube_client_show(repointer->client, member_target(member));
 			watch_tell_monitor(member);
+			doors_show(member);
 		}
 	}
 }

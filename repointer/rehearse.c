@@ -77,6 +77,18 @@ static void on_answer(void *arg, const struct kube_answer *answer)
 	ask(member);
 }
 
+void rehearse_put_claim(
+    const struct repointer *repointer, const char *identity, uint64_t term, struct buf *out)
+{
+	buf_puts(out, "{\"apiVersion\":\"ha.kubeslice.io/v1alpha1\","
+		      "\"kind\":\"ClusterController\",\"metadata\":{\"name\":\"active\"},"
+		      "\"spec\":{\"endpoint\":");
+	buf_json_string(out, str_of(repointer->endpoint));
+	buf_puts(out, ",\"identity\":");
+	buf_json_string(out, str_of(identity));
+	buf_printf(out, ",\"term\":%llu}}", (unsigned long long)term);
+}
+
 /* The request of the present step, or of the one after it when there is no lower term to try. */
 static void ask(struct member *member)
 {
@@ -96,13 +108,7 @@ static void ask(struct member *member)
 	term = rehearsal->step == REHEARSE_LOWER_TERM
 		   ? stands - 1
 		   : stands + 1 + (stands + 1 + config_slot(config)) % 2;
-	buf_puts(&body, "{\"apiVersion\":\"ha.kubeslice.io/v1alpha1\","
-			"\"kind\":\"ClusterController\",\"metadata\":{\"name\":\"active\"},"
-			"\"spec\":{\"endpoint\":");
-	buf_json_string(&body, str_of(repointer->endpoint));
-	buf_puts(&body, ",\"identity\":");
-	buf_json_string(&body, str_of(identity));
-	buf_printf(&body, ",\"term\":%llu}}", (unsigned long long)term);
+	rehearse_put_claim(repointer, identity, term, &body);
 	if (!body.failed)
 		rehearsal->id = member_ask(member, KUBE_PATCH_APPLY, REPOINTER_OBJECT,
 		    "fieldManager=" REPOINTER_MANAGER "&force=true&dryRun=All", buf_str(&body),

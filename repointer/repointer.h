@@ -11,6 +11,7 @@
  *   witness   do the workers see a hub renew (C3)
  *   deliver   the hub's token into a Secret on the worker (H12)
  *   rehearse  dry runs of a Standby (H20)
+ *   doors     dry runs for the audit (C11)
  *   messages  what it is told
  */
 #ifndef REPOINTER_REPOINTER_H
@@ -57,6 +58,21 @@ struct rehearsal {
 	char missing[64]; /* what the worker's API server let pass */
 };
 
+#define DOORS 4
+
+/* What came of trying the doors; one is tried at a time. */
+struct doors {
+	struct loop_timer timer;
+	uint64_t id;
+	unsigned door;
+	struct door {
+		bool known;
+		enum rights_verdict verdict;
+		char found[256];
+		int64_t seen_ns;
+	} told[DOORS];
+};
+
 /* A worker of this shard. */
 struct member {
 	struct repointer *repointer;
@@ -77,6 +93,7 @@ struct member {
 	struct challenge challenge;
 	struct rehearsal rehearsal;
 	bool unfenced; /* of the last rehearsal */
+	struct doors doors;
 };
 
 struct repointer {
@@ -127,6 +144,14 @@ void witness_start(struct member *member, uint64_t nonce, uint64_t target_slot);
 /* --- rehearse.c --- */
 /* In a moment, and every ten minutes from then on. */
 void rehearse_soon(struct member *member);
+/* The object that claims this worker for that identity, without a bundle. */
+void rehearse_put_claim(
+    const struct repointer *repointer, const char *identity, uint64_t term, struct buf *out);
+
+/* --- doors.c --- */
+/* In a moment, and every five minutes from then on; to a new monitor. */
+void doors_soon(struct member *member);
+void doors_show(const struct member *member);
 
 /* --- deliver.c --- */
 void deliver_begin(struct member *member, const struct msg_hub_token *m);

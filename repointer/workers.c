@@ -142,6 +142,27 @@ enum worker_rehearsal worker_rehearsed(
 	return answer->class == KUBE_OK ? REHEARSAL_UNFENCED : REHEARSAL_FAILED;
 }
 
+enum rights_verdict worker_door(enum rights_check door, const struct kube_answer *answer)
+{
+	switch (answer->class) {
+	case KUBE_OK: return RIGHTS_DIFFER;
+	case KUBE_NOT_FOUND: /* its right let it through, and nothing is there to delete */
+		return door == RIGHTS_CHECK_DELETE ? RIGHTS_DIFFER : RIGHTS_UNKNOWN;
+	case KUBE_INVALID:
+		if (door == RIGHTS_CHECK_SPEC ||
+		    (door == RIGHTS_CHECK_TERM && strstr(answer->message, "UNDERSTUDY_TERM")))
+			return RIGHTS_AS_WANTED;
+		return RIGHTS_UNKNOWN;
+	case KUBE_FORBIDDEN:
+		if (door == RIGHTS_CHECK_DELETE || door == RIGHTS_CHECK_SPEC ||
+		    (door == RIGHTS_CHECK_IDENTITY &&
+			strstr(answer->message, "UNDERSTUDY_IDENTITY")))
+			return RIGHTS_AS_WANTED;
+		return RIGHTS_UNKNOWN;
+	default: return RIGHTS_UNKNOWN; /* refused by something else, which proves nothing */
+	}
+}
+
 enum push_outcome worker_outcome_of(const struct kube_answer *answer)
 {
 	switch (answer->class) {

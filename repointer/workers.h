@@ -79,6 +79,9 @@ enum worker_rehearsal { REHEARSAL_AS_WANTED, REHEARSAL_UNFENCED, REHEARSAL_FAILE
 enum worker_rehearsal worker_rehearsed(
     enum worker_rehearsal_step step, const struct kube_answer *answer);
 
+/* What a dry run through one of the doors says (C11): only the refusal that keeps it shut counts.
+ */
+enum rights_verdict worker_door(enum rights_check door, const struct kube_answer *answer);
 enum push_outcome worker_outcome_of(const struct kube_answer *answer);
 /* False: the answer says nothing about the state. */
 bool worker_state_of(enum kube_class class, enum worker_state *state);
