@@ -144,6 +144,7 @@ static int tell_loaded(const struct loader *loader, uint64_t key)
 	struct us_loaded loaded = { .magic = CONTROL_MAGIC,
 		.port = material->server.port,
 		.fingerprint = material_fingerprint(material, key),
+		.public_print = material_public_print(material),
 		.issued_us = material->times.issued_us,
 		.expires_us = material->times.expires_us };
 

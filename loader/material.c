@@ -6,6 +6,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -155,4 +156,47 @@ uint64_t material_fingerprint(const struct material *material, uint64_t key)
 		memcpy(&first, digest, sizeof(first));
 	buf_free(&all);
 	return first;
+}
+
+static uint64_t first_of(const unsigned char *digest)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value = value << 8 | digest[i];
+	return value;
+}
+
+/* The signature is what makes a JWT good: without it it is a description. */
+static struct str signed_part(struct str token)
+{
+	size_t dots = 0, last = 0;
+
+	for (size_t i = 0; i < token.n; i++)
+		if (token.p[i] == '.' && ++dots)
+			last = i;
+	return (struct str){ token.p, dots == 2 ? last : 0 };
+}
+
+uint64_t material_public_print(const struct material *material)
+{
+	const struct buf *pem = &material->certificate.bytes;
+	struct str claims = signed_part(buf_str(&material->token.bytes));
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned length = 0;
+	uint64_t print = 0;
+
+	if (pem->len) {
+		BIO *bio = BIO_new_mem_buf(pem->data, (int)pem->len);
+		X509 *certificate = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+
+		if (certificate && X509_digest(certificate, EVP_sha256(), digest, &length))
+			print = first_of(digest);
+		X509_free(certificate);
+		BIO_free(bio);
+	} else if (claims.n &&
+		   EVP_Digest(claims.p, claims.n, digest, &length, EVP_sha256(), NULL)) {
+		print = first_of(digest);
+	}
+	return print;
 }

@@ -48,5 +48,9 @@ int material_take(struct material_part *part, struct str bytes, const char *wher
 int material_check(struct material *material, int64_t now_us, struct err *err);
 /* Keyed hash of all that a role gets: tells that it changed, and nothing else. */
 uint64_t material_fingerprint(const struct material *material, uint64_t key);
+/* The first eight bytes (big-endian) of the SHA-256 of what is no secret of it: the certificate in
+ * DER, as `openssl x509 -fingerprint -sha256` has it, or the part of a JWT that is signed. 0 when
+ * there is none: an opaque token. For the audit. */
+uint64_t material_public_print(const struct material *material);
 
 #endif

@@ -68,9 +68,11 @@ _Static_assert(sizeof(struct us_ctl) == 128, "the control struct is the wire for
 struct us_loaded {
 	uint32_t magic;
 	uint32_t port;
-	char host[256];       /* server's host: name or literal address, terminated */
-	char subject[256];    /* JWT `sub` or certificate CN, terminated; "" when unknown */
-	uint64_t fingerprint; /* keyed, of the whole identity: says "changed", not what */
+	char host[256];        /* server's host: name or literal address, terminated */
+	char subject[256];     /* JWT `sub` or certificate CN, terminated; "" when unknown */
+	uint64_t fingerprint;  /* keyed, of the whole identity: says "changed", not what */
+	uint64_t public_print; /* first bytes of the SHA-256 of its public part: the certificate's
+				  DER, or what a JWT signs; 0: it has none */
 	int64_t issued_us, expires_us; /* wall time; 0: it does not say */
 };
 

@@ -60,14 +60,14 @@ static bool status_matches(const char *text, uid_t first, uid_t last, struct uid
 	return false;
 }
 
-int uids_find(uid_t first, uid_t last, struct uids_found *found)
+int uids_each(uid_t first, uid_t last, uids_visit *visit, void *arg)
 {
 	DIR *proc = opendir("/proc");
+	struct uids_found found;
 	struct dirent *entry;
 	char text[2048];
 	int error;
 
-	*found = (struct uids_found){ 0 };
 	if (!proc)
 		return -1;
 	while (errno = 0, (entry = readdir(proc)) != NULL) {
@@ -77,15 +77,31 @@ int uids_find(uid_t first, uid_t last, struct uids_found *found)
 
 		if (read < 0)
 			break;
-		if (read == 0 || !status_matches(text, first, last, found))
+		found = (struct uids_found){ 0 };
+		if (read == 0 || !status_matches(text, first, last, &found))
 			continue;
-		found->pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		break;
+		found.pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (!visit(arg, &found)) {
+			errno = 0;
+			break;
+		}
 	}
 	error = errno;
 	closedir(proc);
 	errno = error;
-	return found->pid != 0 || error == 0 ? 0 : -1;
+	return error == 0 ? 0 : -1;
+}
+
+static bool keep_first(void *arg, const struct uids_found *found)
+{
+	*(struct uids_found *)arg = *found;
+	return false;
+}
+
+int uids_find(uid_t first, uid_t last, struct uids_found *found)
+{
+	*found = (struct uids_found){ 0 };
+	return uids_each(first, last, keep_first, found);
 }
 
 /* In the child. The effective uid is what kill(2) compares; the other two are what a process of

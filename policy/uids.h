@@ -7,6 +7,7 @@
 #ifndef POLICY_UIDS_H
 #define POLICY_UIDS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct uids_found {
@@ -15,6 +16,12 @@ struct uids_found {
 	char name[32];
 };
 
+/* Returns false when it has seen enough. */
+typedef bool uids_visit(void *arg, const struct uids_found *found);
+/* Each living process (a zombie is none) one of whose four uids lies in first..last. 0, or -1 with
+ * errno when /proc, or one process in it, cannot be read: then nobody may conclude that there is
+ * no other. */
+int uids_each(uid_t first, uid_t last, uids_visit *visit, void *arg);
 /* A living process (a zombie is none) one of whose four uids lies in first..last. 0, or -1 with
  * errno when /proc, or one process in it, cannot be read: then nobody may conclude that there is
  * none. */

@@ -49,6 +49,13 @@ void events_want_write(struct events *events, const struct watch *watch, bool wa
 		CHECK(epoll_ctl(events->epoll, EPOLL_CTL_MOD, watch->fd, &event) == 0);
 }
 
+void events_only_write(struct events *events, const struct watch *watch)
+{
+	struct epoll_event event = { .events = EPOLLOUT, .data.ptr = (void *)watch };
+
+	CHECK(epoll_ctl(events->epoll, EPOLL_CTL_MOD, watch->fd, &event) == 0);
+}
+
 void events_remove(struct events *events, struct watch *watch)
 {
 	if (watch->fd >= 0)

@@ -28,6 +28,8 @@ int events_add(
     struct events *events, struct watch *watch, int fd, void (*ready)(void *, uint32_t), void *arg);
 /* Whether to be called for room to write, too. */
 void events_want_write(struct events *events, const struct watch *watch, bool wanted);
+/* To be called for room to write and for nothing else: what comes in is not of interest. */
+void events_only_write(struct events *events, const struct watch *watch);
 /* Safe on a watch that is not watched; sets fd to -1 and does not close it. */
 void events_remove(struct events *events, struct watch *watch);
 /* Waits until something is ready or due_ns (boot time) has come, and serves every descriptor that

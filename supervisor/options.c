@@ -7,9 +7,10 @@
 #include <string.h>
 
 const char options_usage[] =
-    "usage: understudyd [-n] [-d] [-v] [--config FILE]\n"
+    "usage: understudyd [-n | -a] [-d] [-v] [--config FILE]\n"
     "  --config FILE  the configuration (default " OPTIONS_DEFAULT_CONFIG ")\n"
     "  -n             check the configuration and the files that it names, start nothing\n"
+    "  -a             the same, and print what understudyctl audit --offline shows\n"
     "  -d             stay in the foreground (always so: a service manager starts it)\n"
     "  -v             log more\n"
     "exit codes: 0 stopped or checked, 1 could not run, 2 configuration, 78 identity in use\n";
@@ -34,6 +35,8 @@ static bool take_flag(struct options *options, const char *argument)
 {
 	if (strcmp(argument, "-n") == 0)
 		options->check_only = true;
+	else if (strcmp(argument, "-a") == 0)
+		options->check_only = options->audit = true;
 	else if (strcmp(argument, "-v") == 0)
 		options->verbose = true;
 	else if (strcmp(argument, "-h") == 0 || strcmp(argument, "--help") == 0)

@@ -1,6 +1,6 @@
 /*
- * The command line of understudyd: --config FILE, -n (check only), -d (foreground, the default),
- * -v (more log), -h. Texts point into argv.
+ * The command line of understudyd: --config FILE, -n (check only), -a (the audit's rows without a
+ * running process), -d (foreground, the default), -v (more log), -h. Texts point into argv.
  */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
@@ -13,7 +13,7 @@
 
 struct options {
 	const char *config;
-	bool check_only, verbose, help;
+	bool check_only, audit, verbose, help;
 };
 
 extern const char options_usage[];

@@ -112,6 +112,7 @@ static void on_ready(struct process *process, const struct us_ctl *ctl)
 	}
 	if (ended)
 		return;
+	process->in_force = (unsigned)ctl->a[0];
 	process->state = PROCESS_RUNNING;
 	process->beat_ns = base_clock_boot_ns();
 	log_debug("%s (pid %d) is locked down and verified", process->name, (int)process->pid);

@@ -12,6 +12,7 @@
  *   control.c       control links             requests.c       what a process may ask for
  *   wire.c          links and listeners       fence.c          the page
  *   admin.c         admin.sock to elector     handover.c       the follower's directory
+ *   audit*.c        rows for audit.sock
  *   workload.c      elector <-> runner        logs.c, notify.c lines; service manager
  *   stop.c          the ordered end
  * One thread; everything is owned by struct supervisor, which lives as long as the process.
@@ -24,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "policy/config.h"
 #include "policy/control.h"
@@ -70,6 +72,7 @@ struct process {
 	bool reaped; /* ended, its last words not read yet: pid may be somebody else's by now */
 	pid_t pid;   /* 0: none */
 	int status;  /* of waitpid, of the last one that ended */
+	unsigned in_force; /* SANDBOX_* by its word of READY, for the audit */
 	char name[48];
 	struct control control;
 	struct watch control_watch, log_watch;
@@ -131,6 +134,17 @@ struct admin {
 	int64_t earned_ns;
 };
 
+/* audit.sock, and the one reader that is served. */
+struct audit {
+	int listener;        /* -1: there is none */
+	struct watch watch;  /* of the listener */
+	struct watch client; /* who is written to; fd -1: nobody */
+	struct buf rows;     /* what it gets */
+	size_t sent;
+	int64_t until_ns; /* it reads until then, or never mind */
+	int64_t again_ns; /* nobody is served before */
+};
+
 #define SUPERVISOR_SLOTS (ROLE_COUNT + ROLE_MAX_SHARDS + CREDENTIAL_LIMIT)
 
 struct supervisor {
@@ -149,6 +163,7 @@ struct supervisor {
 	int listeners[2]; /* by enum control_listener */
 	int handover;     /* the follower's directory; -1: none */
 	struct admin admin;
+	struct audit audit;
 
 	struct process slots[SUPERVISOR_SLOTS];
 	struct identity identities[CREDENTIAL_LIMIT];
