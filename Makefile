@@ -29,7 +29,7 @@ home = $(or $(DIR_$(1)),$(1))
 # libc and libcap (F28).
 OURS_understudyd   := policy base
 OURS_runner        := policy base
-OURS_understudyctl := kube base
+OURS_understudyctl := kube policy base
 $(foreach r,loader dialer monitor,$(eval OURS_$(r) := ipc policy base))
 $(foreach r,$(KUBE_ROLES),$(eval OURS_$(r) := kube ipc policy base))
 SYSTEM_understudyd   := -lcap

@@ -5,6 +5,7 @@
 #include "ctl/client.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -16,8 +17,9 @@
 static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 {
 	if (errno == EACCES || errno == EPERM) {
+		/* audit.sock is for whom admin.sock is for. */
 		err_set(err, "%s: permission denied; expected root or a member of run.%s-group",
-		    path, name);
+		    path, strcmp(name, "status") == 0 ? name : "admin");
 		return CTL_REFUSED;
 	}
 	err_set(err,
@@ -88,6 +90,23 @@ enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
 	if (fd >= 0)
 		close(fd);
 	return code;
+}
+
+enum ctl_exit client_audit(const char *status_path, struct buf *out, struct err *err)
+{
+	char path[512];
+	const char *slash = strrchr(status_path, '/');
+	int directory = slash ? (int)(slash - status_path) + 1 : 0;
+	enum ctl_exit code;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%.*saudit.sock", directory, status_path);
+	code = connect_to(path, "audit", CLIENT_PATIENCE_S, &fd, err);
+	if (code == CTL_DONE)
+		code = read_all(fd, path, "supervisor", CLIENT_PATIENCE_S, out, err);
+	if (fd >= 0)
+		close(fd);
+	return code == CTL_REFUSED ? CTL_UNVERIFIED : code;
 }
 
 enum ctl_exit client_ask(

@@ -13,10 +13,20 @@
 #define CLIENT_PATIENCE_S     5
 
 /* Exit codes (interfaces, decision 25). */
-enum ctl_exit { CTL_DONE = 0, CTL_REFUSED = 1, CTL_UNKNOWN = 3, CTL_NO_DAEMON = 4, CTL_USAGE = 64 };
+enum ctl_exit {
+	CTL_DONE = 0,
+	CTL_REFUSED = 1,
+	CTL_UNVERIFIED = 2, /* audit */
+	CTL_UNKNOWN = 3,
+	CTL_NO_DAEMON = 4,
+	CTL_USAGE = 64
+};
 
 /* Appends the document. CTL_DONE, or the exit code with the reason and what to do. */
 enum ctl_exit client_read(const char *path, struct buf *out, struct err *err);
+/* Appends the rows of the audit.sock beside this status.sock. Who may not read it has verified
+ * nothing: CTL_UNVERIFIED. */
+enum ctl_exit client_audit(const char *status_path, struct buf *out, struct err *err);
 /* Sends one line (with its newline) to admin.sock and appends the answer, which may take so long.
  */
 enum ctl_exit client_ask(

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctl/archive.h"
+#include "ctl/audit.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
 #include "ctl/reload.h"
@@ -102,6 +103,20 @@ static const struct command commands[] = {
 	    "what stands on a worker only its own administrator makes, and a claim there goes by\n"
 	    "break-glass only.\n",
 	    reload_worker },
+	{ "audit", "audit [--offline CONFIG] [-o text|json]",
+	    "what each process may do, holds and reaches: declared, effective, probed",
+	    "As root or a member of run.admin-group. A row for each protection of each process, "
+	    "each\n"
+	    "file, credential, link and endpoint by the supervisor's own look; for each right at "
+	    "an API\n"
+	    "server, each fence door of a worker and the admission fence by the word of the role "
+	    "that\n"
+	    "tried it, at most five minutes old. What could not be looked at is unverified, never "
+	    "ok.\n"
+	    "--offline starts nothing: the files of CONFIG, and what would be declared. -o json: "
+	    "see\n"
+	    "docs/audit.schema.json. Exit: 0 clean, 1 findings, 2 unverified.\n",
+	    audit_command },
 	{ "archive",
 	    "archive list [--since SPAN] [--term N] | show NAME [--show-secrets] |\n"
 	    "       restore NAME --to-context HUB [--force] [--dry-run] [--yes OBJECT] |\n"
