@@ -44,6 +44,10 @@ static enum MHD_Result answer_with(
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	/* Whatever got into a page: nothing of it runs, and nothing is fetched from anywhere. */
+	(void)MHD_add_response_header(response, "Content-Security-Policy",
+	    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+	    "frame-ancestors 'none'");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET");
 	result = MHD_queue_response(connection, status, response);

@@ -15,7 +15,16 @@
 
 static void on_page(void *arg, const char *path, struct http_answer *answer)
 {
-	pages_answer(arg, path, base_clock_boot_ns(), answer);
+	pages_answer(arg, path, base_clock_boot_ns(), base_clock_wall_us(), answer);
+}
+
+static void on_sample(void *arg, int64_t now_ns)
+{
+	struct monitor *monitor = arg;
+
+	status_sample_lag(monitor->status);
+	loop_timer_set(role_loop(monitor->process), &monitor->sample,
+	    now_ns + STATUS_LAG_PERIOD_S * BASE_NS_PER_S);
 }
 
 static void on_document(void *arg, struct buf *out)
@@ -87,12 +96,16 @@ static struct monitor *monitor_open(struct role_process *process)
 	if (fence_map(&monitor->fence, ROLE_FD_FENCE) != 0)
 		log_warn("no fence page: /leader answers 503");
 	close(ROLE_FD_FENCE);
+	monitor->sample.fire = on_sample;
+	monitor->sample.arg = monitor;
+	on_sample(monitor, base_clock_boot_ns());
 	role_attach(process, &ops, monitor);
 	return monitor;
 }
 
 static void monitor_close(struct monitor *monitor)
 {
+	loop_timer_cancel(role_loop(monitor->process), &monitor->sample);
 	http_free(monitor->http);
 	readonly_free(monitor->readonly);
 	fence_close(&monitor->fence);

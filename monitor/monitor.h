@@ -4,6 +4,7 @@
  *   messages.c  one handler for each message
  *   status.c    what living links said last; status_json.c, status_page.c: as JSON, as a page
  *   metrics.c   counters, gauges and histograms as exposition text
+ *   html.c      pieces of the page: escaping, the plot of the lag, its style
  *   derive.c    the gauges that follow from what is known, made at each look
  *   pages.c     what each path of the HTTP listener answers
  *   http.c, readonly.c  the two listeners
@@ -29,7 +30,8 @@ struct monitor {
 	struct metrics *metrics;
 	struct http *http;
 	struct readonly *readonly;
-	struct fence fence; /* words NULL: there is no page */
+	struct loop_timer sample; /* of the lag */
+	struct fence fence;       /* words NULL: there is no page */
 };
 
 /* on_message of struct role_ops (messages.c). */

@@ -15,25 +15,31 @@ bool pages_look_at_fence(const struct monitor *monitor, struct fence_view *view)
 	return monitor->fence.words && fence_read(&monitor->fence, view);
 }
 
-static void answer_metrics(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
+static void answer_metrics(
+    struct monitor *monitor, int64_t now_ns, int64_t now_us, struct http_answer *answer)
 {
+	(void)now_us;
 	answer->type = "text/plain; version=0.0.4; charset=utf-8";
 	derive_metrics(monitor, now_ns);
 	metrics_put(monitor->metrics, &answer->body);
 }
 
 /* That this runs is the answer. */
-static void answer_livez(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
+static void answer_livez(
+    struct monitor *monitor, int64_t now_ns, int64_t now_us, struct http_answer *answer)
 {
 	(void)monitor;
 	(void)now_ns;
+	(void)now_us;
 	buf_puts(&answer->body, "ok\n");
 }
 
-static void answer_readyz(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
+static void answer_readyz(
+    struct monitor *monitor, int64_t now_ns, int64_t now_us, struct http_answer *answer)
 {
 	char why[128];
 
+	(void)now_us;
 	if (status_is_ready(monitor->status, now_ns, why)) {
 		buf_puts(&answer->body, "ok\n");
 		return;
@@ -56,12 +62,14 @@ static void put_leader(const struct monitor *monitor, int64_t now_ns, struct buf
 	    out, ",\"leaderSeenAgoMs\":%lld", (long long)(age_ns > 0 ? age_ns / 1000000 : 0));
 }
 
-static void answer_leader(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
+static void answer_leader(
+    struct monitor *monitor, int64_t now_ns, int64_t now_us, struct http_answer *answer)
 {
 	struct fence_view view = { 0 };
 	int64_t left_ns = 0;
 	const char *why = NULL;
 
+	(void)now_us;
 	answer->type = "application/json";
 	if (!monitor->fence.words)
 		why = "there is no fence page";
@@ -80,18 +88,19 @@ static void answer_leader(struct monitor *monitor, int64_t now_ns, struct http_a
 	buf_puts(&answer->body, "}\n");
 }
 
-static void answer_root(struct monitor *monitor, int64_t now_ns, struct http_answer *answer)
+static void answer_root(
+    struct monitor *monitor, int64_t now_ns, int64_t now_us, struct http_answer *answer)
 {
 	struct fence_view view;
 	bool is_seen = pages_look_at_fence(monitor, &view);
 
 	answer->type = "text/html; charset=utf-8";
-	status_put_page(monitor->status, is_seen ? &view : NULL, now_ns, &answer->body);
+	status_put_page(monitor->status, is_seen ? &view : NULL, now_ns, now_us, &answer->body);
 }
 
 static const struct {
 	const char *path;
-	void (*answer)(struct monitor *, int64_t, struct http_answer *);
+	void (*answer)(struct monitor *, int64_t, int64_t, struct http_answer *);
 } pages[] = {
 	{ "/metrics", answer_metrics },
 	{ "/livez", answer_livez },
@@ -100,14 +109,14 @@ static const struct {
 	{ "/", answer_root },
 };
 
-void pages_answer(
-    struct monitor *monitor, const char *path, int64_t now_ns, struct http_answer *answer)
+void pages_answer(struct monitor *monitor, const char *path, int64_t now_ns, int64_t now_us,
+    struct http_answer *answer)
 {
 	answer->status = 200;
 	answer->type = PLAIN;
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
 		if (strcmp(path, pages[i].path) == 0) {
-			pages[i].answer(monitor, now_ns, answer);
+			pages[i].answer(monitor, now_ns, now_us, answer);
 			return;
 		}
 	answer->status = 404;

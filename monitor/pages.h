@@ -8,9 +8,9 @@
 #include "monitor/http.h"
 #include "monitor/monitor.h"
 
-/* now_ns: boot time. */
-void pages_answer(
-    struct monitor *monitor, const char *path, int64_t now_ns, struct http_answer *answer);
+/* now_ns: boot time; now_us: wall time. */
+void pages_answer(struct monitor *monitor, const char *path, int64_t now_ns, int64_t now_us,
+    struct http_answer *answer);
 /* One consistent look at the fence page; false when there is none or it is being written. */
 bool pages_look_at_fence(const struct monitor *monitor, struct fence_view *view);
 

@@ -18,6 +18,7 @@ struct status *status_new(const struct us_config *config)
 
 	CHECK(status);
 	status->config = config;
+	status->lag.highest_ms = -1;
 	return status;
 }
 
@@ -82,6 +83,41 @@ void status_take_leadership(
 	l->complete = m->complete;
 }
 
+/* What a Standby knows of itself, or has told its peer. */
+static int64_t lag_of(const struct status *status)
+{
+	return status->mirror.known   ? (int64_t)status->mirror.lag_ms
+	       : status->peer.standby ? (int64_t)status->peer.lag_ms
+				      : -1;
+}
+
+static void see_lag(struct status *status)
+{
+	int64_t ms = lag_of(status);
+
+	if (ms > status->lag.highest_ms)
+		status->lag.highest_ms = ms;
+}
+
+void status_sample_lag(struct status *status)
+{
+	struct status_lag *lag = &status->lag;
+
+	lag->ms[lag->count++ % STATUS_LAG_SAMPLES] = lag->highest_ms;
+	lag->highest_ms = lag_of(status);
+}
+
+void status_lag_samples(const struct status *status, int64_t ms[STATUS_LAG_SAMPLES])
+{
+	const struct status_lag *lag = &status->lag;
+
+	for (unsigned i = 0; i < STATUS_LAG_SAMPLES; i++) {
+		unsigned back = STATUS_LAG_SAMPLES - i;
+
+		ms[i] = back <= lag->count ? lag->ms[(lag->count - back) % STATUS_LAG_SAMPLES] : -1;
+	}
+}
+
 void status_take_peer(struct status *status, const struct msg_status_peer *m)
 {
 	status->peer = (struct status_peer){ .known = true,
@@ -99,6 +135,7 @@ void status_take_peer(struct status *status, const struct msg_status_peer *m)
 		.armed = m->armed,
 		.complete = m->complete,
 		.lag_ms = (uint32_t)m->lag_ms };
+	see_lag(status);
 }
 
 void status_take_mirror(struct status *status, const struct msg_status_mirror *m)
@@ -124,6 +161,7 @@ void status_take_mirror(struct status *status, const struct msg_status_mirror *m
 		.rate_milli = m->rate_milli,
 		.remaining_ms = m->remaining_ms };
 	KEEP_TEXT(status->mirror.why, m->why);
+	see_lag(status);
 }
 
 void status_take_kind(struct status *status, const struct msg_status_kind *m)

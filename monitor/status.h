@@ -104,6 +104,16 @@ struct status_reload {
 	char text[513];
 };
 
+/* Of the lag, the highest of each half minute of an hour. */
+#define STATUS_LAG_SAMPLES  120
+#define STATUS_LAG_PERIOD_S 30
+
+struct status_lag {
+	int64_t ms[STATUS_LAG_SAMPLES]; /* a ring; negative: not known */
+	unsigned count;                 /* ever */
+	int64_t highest_ms;             /* since the last sample; negative: not known */
+};
+
 struct status {
 	const struct us_config *config;
 	struct status_reload reload;
@@ -118,6 +128,7 @@ struct status {
 	struct status_credential credentials[CREDENTIAL_LIMIT];
 	struct status_rights rights[CREDENTIAL_LIMIT][RIGHTS_CHECKS];
 	struct status_event history[STATUS_MAX_HISTORY]; /* a ring */
+	struct status_lag lag;
 	unsigned history_count; /* ever; the newest is at (count - 1) % STATUS_MAX_HISTORY */
 };
 
@@ -153,6 +164,11 @@ bool status_take_credential(
 bool status_take_rights(
     struct status *status, struct role_id from, const struct msg_status_rights *m);
 
+/* To be called every STATUS_LAG_PERIOD_S. */
+void status_sample_lag(struct status *status);
+/* The last hour, the oldest first; negative where nothing was known. */
+void status_lag_samples(const struct status *status, int64_t ms[STATUS_LAG_SAMPLES]);
+
 /* Is the elector known to be at work? Else why not, for a person. */
 bool status_is_ready(const struct status *status, int64_t now_ns, char why[128]);
 /* Since when the peer's Lease has not changed, in ns; -1 where that says nothing: this hub is no
@@ -165,8 +181,8 @@ bool status_expects(const struct status *status, struct role_id peer);
 void status_put_json(const struct status *status, const struct fence_view *view, int64_t now_ns,
     int64_t now_us, struct buf *out);
 /* A page for a browser (status_page.c). */
-void status_put_page(
-    const struct status *status, const struct fence_view *view, int64_t now_ns, struct buf *out);
+void status_put_page(const struct status *status, const struct fence_view *view, int64_t now_ns,
+    int64_t now_us, struct buf *out);
 
 /* Words for the numbers of messages. */
 const char *status_role_word(uint32_t role);

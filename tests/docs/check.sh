@@ -1,7 +1,8 @@
 #!/bin/bash
 # Goal: what people read and load agrees with what is built. Method: promtool reads the metrics as the
 # monitor's own code prints them, the alerts with their tests, and the dashboard's expressions; each
-# alert has a test that makes it fire and a section of the runbook; links lead somewhere.
+# alert has a test that makes it fire and a section of the runbook; links lead somewhere; a browser, where
+# there is one, shows the status page.
 set -u
 cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
@@ -46,3 +47,13 @@ step 'the dashboard asks only for metrics that there are, in words that Promethe
 
 mapfile -t pages < <(git ls-files '*.md')
 step 'links in the documents lead somewhere' python3 tests/docs/links.py "${pages[@]}"
+
+# Chromium is large: what it alone can say is asked where it is there.
+browser=$(command -v chromium || true)
+if [ -n "$browser" ]; then
+	PAGE_OUT=$place/page.html "$build/tests/unit/monitor_page" >/dev/null 2>&1
+	python3 tests/docs/browser.py "$browser" "$place/page.html" ||
+		echo 'not ok - the status page in a browser: see above'
+else
+	echo '--- status page in a browser: skipped, there is no chromium here'
+fi

@@ -15,6 +15,7 @@
 #include "monitor/pages.h"
 #include "policy/sandbox.h"
 
+#define NOW_US 1767225600000000LL /* 2026-01-01 */
 #define NOW_NS (1000 * 1000000000LL)
 
 static struct us_config config;
@@ -55,7 +56,7 @@ static const char *get(const char *path, int64_t now_ns, unsigned expected)
 {
 	buf_free(&answer.body);
 	answer = (struct http_answer){ .body = buf_make(HTTP_MAX_BODY) };
-	pages_answer(&monitor, path, now_ns, &answer);
+	pages_answer(&monitor, path, now_ns, NOW_US, &answer);
 	assert_int_equal(answer.status, expected);
 	assert_non_null(answer.type);
 	return answer.body.data;

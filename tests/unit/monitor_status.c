@@ -1,6 +1,6 @@
 /*
- * What roles said, as a JSON document and as a page: valid JSON in every state, unknown is null,
- * what a role said goes with its link, nobody speaks for another one (F4), text is escaped.
+ * What roles said, as a JSON document: valid JSON in every state, unknown is null,
+ * what a role said goes with its link, nobody speaks for another one (F4).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -383,27 +383,6 @@ static void the_fence_is_its_own_witness(void **state)
 	assert_int_equal(number_of(json_object_get(document, "fence"), "remainingMs"), 0);
 }
 
-static void the_page_escapes_every_text(void **state)
-{
-	struct msg_status_worker worker = {
-		.worker = 0, .identity = STR_LIT("<i>"), .detail = STR_LIT("a&b")
-	};
-	struct buf out = buf_make(1 << 16);
-
-	(void)state;
-	say_leadership(FENCE_STANDBY);
-	say_peer();
-	assert_true(status_take_worker(status, shard0, &worker));
-	status_put_page(status, NULL, NOW_NS, &out);
-	assert_null(strstr(out.data, "<script>"));
-	assert_null(strstr(out.data, "<i>"));
-	assert_null(strstr(out.data, "hub-<b>"));
-	assert_non_null(strstr(out.data, "hub-&lt;b&gt;"));
-	assert_non_null(strstr(out.data, "a&amp;b"));
-	assert_non_null(strstr(out.data, "1.5 s ago, threshold 20.0 s"));
-	buf_free(&out);
-}
-
 static void a_follower_is_shown_and_goes_with_its_link(void **state)
 {
 	static const struct role_id follower = { ROLE_FOLLOWER, 0 };
@@ -488,7 +467,6 @@ int main(void)
 		TEST(nobody_speaks_for_another),
 		TEST(the_history_is_a_ring_without_repeats),
 		TEST(the_fence_is_its_own_witness),
-		TEST(the_page_escapes_every_text),
 		TEST(a_reload_keeps_what_is_still_so),
 		TEST(a_follower_is_shown_and_goes_with_its_link),
 	};
