@@ -129,7 +129,7 @@ static void say_all(const char *text)
 		.detail = str_cut(str_of(text), 256) };
 	struct msg_status_credential credential = { .usable = true,
 		.subject = str_cut(str_of(text), 253),
-		.expires_us = NOW_US + 2 * HOUR };
+		.expires_us = NOW_US + HOUR / 10 };
 	struct msg_status_history event = { .time_us = NOW_US - HOUR,
 		.from = STR_LIT("STANDBY"),
 		.to = str_cut(str_of(text), 32),
@@ -170,7 +170,7 @@ static void every_fact_is_on_the_page(void **state)
 		"<span class=\"care\">held</span> a-text",
 		"worker-1 <span class=\"bad\">denied</span>", "follows a-text, term 5",
 		"worker-2 <span class=\"bad\">unknown</span>",
-		"<li>elector  <span class=\"care\">expires in 2 h 0 min</span>",
+		"<li>elector  <span class=\"care\">expires in 6 min 0 s</span>",
 		"<li class=\"care\">protection waived: mlock", "STANDBY to a-text, term 4: a-text",
 		"<li class=\"bad\">process not connected: observer",
 		"no automatic promotion: a-text" };
