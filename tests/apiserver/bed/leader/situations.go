@@ -132,7 +132,7 @@ func forgotten(s *stage, ctx context.Context, before mark, active, _ *pair.Hub) 
 // class waits until a hub says of its peer what it should.
 func (s *stage) class(ctx context.Context, h *pair.Hub, want string) error {
 	var got string
-	_, err := see.Until(ctx, 30*time.Second, 50*time.Millisecond, func() bool {
+	_, err := see.Until(ctx, patience, 50*time.Millisecond, func() bool {
 		o, err := h.Status(ctx)
 		got = o.Text("peer", "class")
 		return err == nil && got == want
@@ -252,8 +252,9 @@ func (s *stage) takesOverDuring(ctx context.Context, before mark, standby *pair.
 	return fmt.Sprintf("%s leads after %.1f s, and goes on when the other one wakes", standby.Name, took.Seconds()), nil
 }
 
-// revoke deletes a service account, whose tokens are worth nothing from then on, and gives it back.
-func (s *stage) revoke(ctx context.Context, on *pair.Hub, account string, during func() error) error {
+// revoke deletes a service account, whose tokens are worth nothing from then on, and gives it back, with
+// a new token for the hub that used it, however that went.
+func (s *stage) revoke(ctx context.Context, on *pair.Hub, account string, of *pair.Hub, during func() error) error {
 	path := kube.ServiceAccounts.Path(pair.Namespace, account)
 	if err := on.Admin.Delete(ctx, path); err != nil {
 		return err
@@ -261,32 +262,26 @@ func (s *stage) revoke(ctx context.Context, on *pair.Hub, account string, during
 	err := during()
 	_, createErr := on.Admin.Create(ctx, kube.ServiceAccounts.Path(pair.Namespace, ""), kube.Object{
 		"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": account, "namespace": pair.Namespace}})
-	return errors.Join(err, createErr)
+	return errors.Join(err, createErr, s.newTokens(ctx, of))
 }
 
+// Servers know a token for 10 s more, busy ones for longer.
 func revoked(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	err := s.revoke(ctx, active, "understudy-peer-observer", func() error {
+	return "it is blind, not silent; " + notPromoted, s.revoke(ctx, active, "understudy-peer-observer", standby, func() error {
 		if err := s.class(ctx, standby, "blind"); err != nil {
 			return err
 		}
 		return s.stays(ctx, before, 3*s.Threshold)
 	})
-	if err != nil {
-		return "", err
-	}
-	return "it is blind, not silent; " + notPromoted, s.newTokens(ctx, standby)
 }
 
 func electorRevoked(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
 	var took time.Duration
-	err := s.revoke(ctx, active, "understudy-elector", func() (err error) {
-		took, err = s.takenOver(ctx, before, 30*time.Second) // servers know a token for 10 s more
+	err := s.revoke(ctx, active, "understudy-elector", active, func() (err error) {
+		took, err = s.takenOver(ctx, before, patience)
 		return err
 	})
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("its page runs out, %s leads after %.1f s", standby.Name, took.Seconds()), s.newTokens(ctx, active)
+	return fmt.Sprintf("its page runs out, %s leads after %.1f s", standby.Name, took.Seconds()), err
 }
 
 // newTokens writes a hub's credentials anew and starts its understudyd with them.
