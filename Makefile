@@ -121,6 +121,29 @@ $(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -Wl,--wrap=seccomp_load,--wrap=sandbox_before_exec -o $@ $^ -lmsgpackc -lcap
 
+# Roles that turn hostile on a running pair: each as it is linked, its main under another name, and
+# one in front of it. The dialer keeps what it should close and answers what it should not.
+LIVE := $(addprefix $(BUILD)/hostile/,syncer repointer monitor dialer)
+LIVE_COMMON := $(addprefix $(BUILD)/obj/tests/attack/,live/live.o packets.o)
+$(BUILD)/obj/hostile/%_main.o: $(BUILD)/obj/%/main.o
+	@mkdir -p $(@D)
+	@objcopy --redefine-sym main=honest_main $< $@
+$(BUILD)/obj/hostile/%_asker.o: tests/attack/live/asker.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -DASKER_ROLE=ROLE_$(if $(filter syncer,$*),SYNCER,REPOINTER) -MMD -MP -c $< -o $@
+$(BUILD)/hostile/syncer $(BUILD)/hostile/repointer: $(BUILD)/hostile/%: $(BUILD)/obj/hostile/%_asker.o \
+    $(BUILD)/obj/tests/attack/live/wishes.o
+$(BUILD)/hostile/monitor $(BUILD)/hostile/dialer: $(BUILD)/hostile/%: $(BUILD)/obj/tests/attack/live/%.o
+$(BUILD)/hostile/dialer: LDFLAGS += -Wl,--wrap=role_send_fd,--wrap=close
+define live
+$(BUILD)/hostile/$(1): $(BUILD)/obj/hostile/$(1)_main.o $(filter-out %/main.o,$(call objects,$(1))) \
+    $(LIVE_COMMON) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
+	@mkdir -p $$(@D)
+	@echo '  LD  $$@'
+	@$$(CC) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(SYSTEM_$(1))
+endef
+$(foreach r,syncer repointer monitor dialer,$(eval $(call live,$(r))))
+
 # The simulator: the machine's objects as the elector links them, and a model of the rest.
 SIM := $(BUILD)/sim/sim
 $(SIM): $(filter-out $(BUILD)/obj/tests/sim/worker_%,$(call objects,tests/sim)) $(filter %/machine.o %/terms.o %/trace.o,$(call objects,elector)) \
@@ -157,7 +180,7 @@ $(MIRROR): $(call objects,tests/sim/mirror) $(BUILD)/obj/sim/syncer_main.o \
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz
 
-$(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c tests/sim/*/*.c)
+$(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c tests/*/*/*.c)
 	@tools/compile_commands.sh '$(CC) $(CFLAGS)' $(filter %.c,$^) > $@
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
@@ -170,7 +193,7 @@ unit: $(TESTS)
 check-fast: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(PRINTERS)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(ATTACK) $(PRINTERS)
+check: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(ATTACK) $(LIVE) $(PRINTERS)
 	@tests/check.sh $(TESTS)
 
 lint: all $(PRINTERS)

@@ -93,6 +93,8 @@ enum role packet_peer(enum role self);
 /* Another role that can send something to `peer`; and that message: its length, 0 for none. */
 enum role packet_honest_sender(enum role peer, enum role except);
 size_t packet_honest(enum role from, enum role to, char *bytes, size_t size);
+/* A good packet of any message, with the least values: its length. */
+size_t packet_bytes(unsigned message, char *bytes, size_t size);
 
 /* --- scene.c -------------------------------------------------------------------------------- */
 

@@ -51,6 +51,11 @@ static size_t encode(enum message_id id, char *bytes, size_t size)
 	return n;
 }
 
+size_t packet_bytes(unsigned message, char *packet, size_t size)
+{
+	return encode((enum message_id)message, packet, size);
+}
+
 /* The first message that `from` may (or may not) send to `to`, and that `to` gets from somebody. */
 static enum message_id find_message(enum role from, enum role to, bool may)
 {

@@ -43,6 +43,7 @@ part 'main job' build/bed demo --dir build/check.demo --check
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload
 part 'replicas' build/bed replicas --dir build/check.replicas
+part 'hostile roles of a pair' build/bed hostile --dir build/check.hostile --random 10
 part leadership build/bed leader --dir build/check.leader --quick --faults 6 --longest 4s
 part 'Go parts' tests/run-go.sh apiserver
 exit $failed

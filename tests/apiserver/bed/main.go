@@ -46,6 +46,7 @@ func init() {
 		{"scenario", "NAME", "run a scenario of an operator on two hubs: hands, operator, pause, switchover", runScenario},
 		{"workers", "[PART...]", "check what three workers see of two hubs: links cut, failovers, stale hubs, hands", checkWorkers},
 		{"leader", "", "try to break leadership: situations, random faults, figures", tryLeader},
+		{"hostile", "", "let single roles of a Standby turn hostile: what they reach, and that it takes over", checkHostile},
 		{"mirror", "", "check the mirror: kinds, operations, rules, situations", checkMirror},
 		{"replicas", "", "check mode replicas: three understudyds before one API server", checkReplicas},
 		{"rights", "", "check what each identity may do, in every role of a hub", checkRights},

@@ -112,6 +112,9 @@ func (h *Hub) yaml() string {
 	for _, w := range h.pair.More {
 		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.path(w.Name+".kubeconfig"))
 	}
+	if h.pair.ShardSize > 0 {
+		line("repointer: {shard-size: %d}", h.pair.ShardSize)
+	}
 	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
 	line("listen: {http: \"127.0.0.1:%d\"}", h.port)
 	line("dial: {allow: [%s]}", h.pair.reachable())

@@ -57,6 +57,8 @@ type Pair struct {
 	// Proxied are the accounts whose requests go through the fault proxies of the clusters, which
 	// must run.
 	Proxied []string
+	// ShardSize is repointer.shard-size, 0 for the default.
+	ShardSize int
 	// Alone lets a hub take over without asking workers.
 	Alone bool
 	// More are further workers of both hubs, by name, each with the kubeconfig that a hub has for it.
@@ -94,6 +96,8 @@ type Hub struct {
 	index   int
 	port    int
 	daemon  *Process
+	// Programs is where understudyd and the roles lie, "" for what make built.
+	Programs string
 }
 
 // Client is a client with the identity that the named kubeconfig of the hub's understudyd holds.

@@ -63,7 +63,11 @@ func (p *Process) End(signal syscall.Signal, patience time.Duration) error {
 
 // Start starts the hub's understudyd, in the network of its cluster.
 func (h *Hub) Start() (err error) {
-	argv := append(h.Cluster.Enter(), filepath.Join(h.pair.Root, "build/understudyd"), "--config", h.Config())
+	programs := h.Programs
+	if programs == "" {
+		programs = filepath.Join(h.pair.Root, "build")
+	}
+	argv := append(h.Cluster.Enter(), filepath.Join(programs, "understudyd"), "--config", h.Config())
 	h.daemon, err = h.pair.Start(h.Log(), argv...)
 	return err
 }

@@ -1,0 +1,210 @@
+package hostile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
+)
+
+// silence is longer than a Standby of the fast profile needs to promote itself.
+const silence = 6 * time.Second
+
+// requests is how many a hostile role says it made.
+var requests = regexp.MustCompile(`done: (\d+) requests, (\d+) refused`)
+
+// boasts is nil when nothing that an API server accepted lies outside of what the role is for.
+func (r *run) boasts(since int, inside func(line string) bool) error {
+	var wrong []string
+	for line := range strings.Lines(r.logged(since)) {
+		if strings.Contains(line, "hostile: accepted:") && !inside(line) {
+			wrong = append(wrong, strings.TrimSpace(line))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%d accepted: %s", len(wrong), strings.Join(wrong[:min(3, len(wrong))], ", "))
+	}
+	return nil
+}
+
+// inMirror says whether a request of the syncer on its own hub stays in what it mirrors, or keeps
+// an archive of it.
+func inMirror(line string) bool {
+	for _, place := range []string{
+		"/namespaces/" + pair.Project, "/namespaces/evil", "/namespaces/" + pair.Namespace + "/projects",
+	} {
+		if strings.Contains(line, place) && !strings.Contains(line, "peer-syncer") {
+			return true
+		}
+	}
+	return false
+}
+
+// tried is nil when so many requests were made and answered.
+func tried(line string, least int) (int, error) {
+	m := requests.FindStringSubmatch(line)
+	if m == nil {
+		return 0, fmt.Errorf("no count in %q", line)
+	}
+	made, _ := strconv.Atoi(m[1])
+	refused, _ := strconv.Atoi(m[2])
+	if made < least || refused < least/2 {
+		return made, fmt.Errorf("only %d requests, %d refused", made, refused)
+	}
+	return made, nil
+}
+
+// syncer: the list, what is not its to say, then random requests.
+func (r *run) syncer(ctx context.Context) error {
+	before, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	term, _ := see.Leading(r.a)
+	since := len(r.logged(0))
+	if err := r.order(ctx, "syncer", "list", syncerUID); err != nil {
+		return err
+	}
+	line, err := r.says(ctx, since, "syncer", "hostile: list done")
+	if err != nil {
+		return err
+	}
+	made, err := tried(line, 80)
+	r.check(errors.Join(err, r.boasts(since, inMirror)), "a hostile syncer asks for everything in its list: %d requests, none accepted outside of the mirror", made)
+	_, err = r.says(ctx, since, "accuses syncer of a bad message")
+	r.check(err, "it asks its dialer for a worker: logged, and the link is cut")
+	_, err = r.says(ctx, since, "syncer", "is killed", "outranks it")
+	r.check(err, "it sends the elector what is not its to send: logged, and it is killed")
+
+	since = len(r.logged(0))
+	if err := r.order(ctx, "syncer", fmt.Sprintf("random %d %d", r.Random, r.Seed), syncerUID); err != nil {
+		return err
+	}
+	if line, err = r.says(ctx, since, "syncer", "hostile: random done"); err != nil {
+		return err
+	}
+	made, err = tried(line, 100)
+	r.check(errors.Join(err, r.boasts(since, inMirror)), "%d random requests in %d s, seed %d: none accepted outside of the mirror", made, r.Random, r.Seed)
+	after, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	r.same(before, after, "hostile syncer")
+	r.check(r.unmoved(ctx, term), "hub-a leads as before, hub-b stands by")
+	if err := r.order(ctx, "syncer", "", syncerUID); err != nil {
+		return err
+	}
+	r.check(errors.Join(r.armed(ctx), r.equal(ctx)), "an honest syncer makes the mirror whole again")
+	outside, err := read(ctx, r.b.Admin, true)
+	if err == nil {
+		err = same(before.all[1], outside)
+	}
+	r.check(err, "and outside of the mirror hub-b is still what it was")
+	return nil
+}
+
+// equal waits until hub-b's own comparison of the hubs finds no difference.
+func (r *run) equal(ctx context.Context) error {
+	return eventually(ctx, func() error {
+		out, code, err := r.b.Ctl(ctx, 0, "sync", "diff")
+		if err == nil && code != 0 {
+			err = fmt.Errorf("sync diff ends with %d: %s", code, out)
+		}
+		return err
+	})
+}
+
+// monitor: wants to promote its hub; every lie costs it its life.
+func (r *run) monitor(ctx context.Context) error {
+	term, _ := see.Leading(r.a)
+	since := len(r.logged(0))
+	if err := r.order(ctx, "monitor", fmt.Sprintf("promote 0 %d", r.Seed), monitorUID); err != nil {
+		return err
+	}
+	_, err := r.says(ctx, since, "monitor", "hostile: says what is not its to say")
+	if err != nil {
+		return err
+	}
+	_, err = r.says(ctx, since, "monitor", "is killed")
+	r.check(errors.Join(err, stays(ctx, silence, func() error { return r.unmoved(ctx, term) })),
+		"a hostile monitor wants a promotion: it is killed, logged, and nobody is promoted")
+	if err := r.order(ctx, "monitor", "", monitorUID); err != nil {
+		return err
+	}
+	r.check(errors.Join(r.armed(ctx), r.unmoved(ctx, term)), "an honest monitor shows that the others went on")
+	return nil
+}
+
+// dialer: the observer's lies that the peer is gone; the followers see it, and hold the hub back.
+func (r *run) dialer(ctx context.Context) error {
+	term, _ := see.Leading(r.a)
+	since := len(r.logged(0))
+	if err := r.order(ctx, "observer-dialer", "refuse 2", obsDialerUID, observerUID); err != nil {
+		return err
+	}
+	if _, err := r.says(ctx, since, "hostile: ends", "refuses every dial"); err != nil {
+		return err
+	}
+	held := make(chan error, 1)
+	go func() { held <- stays(ctx, silence+2*time.Second, func() error { return r.unmoved(ctx, term) }) }()
+	_, err := r.says(ctx, since, "promotion refused", "workers see the peer renew")
+	r.check(errors.Join(err, <-held), "a hostile observer's dialer hides a live peer: the workers attest it, nobody is promoted (C3)")
+	if err := r.order(ctx, "observer-dialer", "", obsDialerUID); err != nil {
+		return err
+	}
+	r.check(r.armed(ctx), "an honest dialer, and hub-b is armed")
+	return nil
+}
+
+// repointer: the shard of worker-1 wants worker-2.
+func (r *run) repointer(ctx context.Context) error {
+	before, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	since := len(r.logged(0))
+	if err := r.order(ctx, "repointer", "list", firstShard); err != nil {
+		return err
+	}
+	line, err := r.says(ctx, since, "repointer/0", "hostile: list done")
+	if err != nil {
+		return err
+	}
+	made, err := tried(line, 10)
+	r.check(errors.Join(err, r.boasts(since, func(string) bool { return false })), "a hostile shard of worker-1 asks for what is not its own: %d requests, none accepted", made)
+	_, err = r.says(ctx, since, "accuses repointer/0 of a bad message")
+	r.check(err, "it asks its dialer for worker-2: logged, and the link is cut")
+	_, err = r.says(ctx, since, "repointer/0", "is killed", "outranks it")
+	r.check(err, "it speaks for others: logged, and it is killed")
+	if err := r.order(ctx, "repointer", "", firstShard); err != nil {
+		return err
+	}
+	after, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	r.same(before, after, "hostile shard")
+	return nil
+}
+
+// failOver: what was attacked does its work.
+func (r *run) failOver(ctx context.Context) error {
+	r.check(errors.Join(r.armed(ctx), r.equal(ctx)), "hub-b is armed, both hubs are equal")
+	r.a.Kill()
+	if err := r.a.Cluster.Kill(cluster.ControlPlane...); err != nil {
+		return err
+	}
+	_, _, err := see.Page(ctx, r.b, true, patience)
+	r.check(errors.Join(err, r.b.Fault(), r.follow(ctx, r.b)), "hub-a is killed: hub-b takes over, both workers follow it")
+	_, err = r.b.Admin.Get(ctx, kube.SliceConfigs.Path(pair.Project, "green"))
+	r.check(err, "and it has the slices")
+	return nil
+}
