@@ -91,6 +91,17 @@ $(BUILD)/obj/build_id.o: $(BUILD)/build_id.c | deps
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -c $< -o $@
 
+# What understudyctl bootstrap applies.
+MANIFESTS := $(addprefix policy/,crds/hub.yaml crds/worker.yaml admission/hub.yaml admission/worker.yaml \
+    rbac/hub.yaml rbac/hub-worker.yaml rbac/worker.yaml)
+$(BUILD)/manifests.c: $(MANIFESTS) tools/embed.sh
+	@mkdir -p $(@D)
+	@tools/embed.sh $(MANIFESTS) > $@
+$(BUILD)/obj/manifests.o: $(BUILD)/manifests.c | deps
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -c $< -o $@
+$(BUILD)/understudyctl $(filter $(BUILD)/tests/unit/ctl_%,$(TESTS)): $(BUILD)/obj/manifests.o
+
 define program
 $(BUILD)/$(1): $(call objects,$(call home,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
 	@echo '  LD  $$@'

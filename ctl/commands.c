@@ -9,6 +9,7 @@
 
 #include "ctl/archive.h"
 #include "ctl/audit.h"
+#include "ctl/bootstrap.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
 #include "ctl/reload.h"
@@ -133,6 +134,29 @@ static const struct command commands[] = {
 	    "prune    deletes what is older (default 30d), but the newest N\n"
 	    "SPAN: like 12h or 30d. Exit: 0 done, 1 refused, 3 not known.\n",
 	    archive_command },
+	{ "bootstrap",
+	    "bootstrap --hub NAME[=CONTEXT] --hub NAME[=CONTEXT]\n"
+	    "       [--project-namespace N --worker NAME[=CONTEXT] ...] --out FOLDER\n"
+	    "       [--hub-endpoint NAME=URL] [--worker-endpoint NAME=URL] [--ca NAME=FILE]\n"
+	    "       [--kubeconfig FILE] [--namespace N] [--token-life SPAN]\n"
+	    "       [--dry-run | --renew | --remove] [--force] [--yes FIRST-HUB]",
+	    "accounts, rights, policies and configurations, from your contexts",
+	    "With your own kubeconfig, by kubectl; no daemon is asked. Says what it will do and "
+	    "asks for\n"
+	    "the first hub's name. Each hub and worker gets its kinds, its policies and, once "
+	    "those are in\n"
+	    "force, accounts with least rights. FOLDER gets a sub-folder for each machine: "
+	    "configuration,\n"
+	    "certificates, and tokens that end after SPAN (30d), each proven at the address that "
+	    "the\n"
+	    "machine will use. Again it mends what is missing; what works or was edited stays.\n"
+	    "--hub-endpoint   where other machines reach that hub, when your context cannot say\n"
+	    "--kubeconfig, --project-namespace  hold for the clusters named behind them\n"
+	    "--dry-run        prints the manifests, asks no cluster\n"
+	    "--renew          new tokens in the same files; --remove takes everything back\n"
+	    "--force          replaces a configuration that was edited\n"
+	    "Exit: 0 done, 1 refused, 3 not known.\n",
+	    bootstrap_command },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
 	    "Prints the help of a command.\n", run_help },
 };

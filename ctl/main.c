@@ -1,7 +1,8 @@
 /*
  * understudyctl: asks the understudyd of this machine. File map: commands.c (the table), operate.c
- * (what changes something), client.c (the socket), show.c (text). It holds no right of its own:
- * what the caller may open is what it may ask.
+ * (what changes something), client.c (the socket), show.c (text); archive.c and bootstrap.h, which
+ * go to API servers by the caller's kubectl. It holds no right of its own: what the caller may open
+ * is what it may ask.
  */
 #include <stdio.h>
 

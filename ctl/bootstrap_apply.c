@@ -1,0 +1,425 @@
+/*
+ * What a cluster gets, in the one order in which nobody has a right before the policy that bounds
+ * it is in force (C2), and the way back in the reverse order. Called by bootstrap.c.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "ctl/archive.h"
+#include "ctl/bootstrap.h"
+#include "ctl/json.h"
+#include "ctl/manifests.h"
+
+#define PATIENCE_S 30
+#define CONDITION  "understudy-not-the-syncer"
+
+static const char hub_role[] = "apiVersion: ha.kubeslice.io/v1alpha1\n"
+			       "kind: HubRole\n"
+			       "metadata: {name: self}\n"
+			       "spec: {role: Standby, term: 0}\n";
+static const char space[] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: \"{{N}}\"}\n---\n";
+
+/* --- Manifests -------------------------------------------------------------------------------- */
+
+struct value {
+	const char *name, *text;
+};
+
+/* A manifest with its {{NAME}}s replaced. All values are DNS labels, or lists of them. */
+static void fill(struct buf *out, const char *text, const struct value *values)
+{
+	const char *open;
+
+	while ((open = strstr(text, "{{"))) {
+		const char *close = strstr(open, "}}");
+		const struct value *value = values;
+
+		CHECK(close);
+		buf_append(out, text, (size_t)(open - text));
+		while (value->name && (strlen(value->name) != (size_t)(close - open) - 2 ||
+					  strncmp(value->name, open + 2, strlen(value->name)) != 0))
+			value++;
+		CHECK(value->name); /* a placeholder that nobody knows */
+		buf_puts(out, value->text);
+		text = close + 2;
+	}
+	buf_puts(out, text);
+}
+
+static void hub_rights(const struct bootstrap *b, struct buf *out)
+{
+	struct buf tokens = buf_make(1 << 16);
+
+	for (unsigned i = 0; i < b->worker_count; i++)
+		buf_printf(
+		    &tokens, "%s\"" BOOTSTRAP_ACCOUNT "%s\"", i ? ", " : "", b->workers[i].name);
+	if (!b->worker_count) /* An empty list of names would be every Secret: one of nobody. */
+		buf_puts(&tokens, "\"" BOOTSTRAP_ACCOUNT "\"");
+	fill(out, manifest_rbac_hub,
+	    (const struct value[]){
+		{ "N", b->namespace }, { "TOKENS", tokens.data }, { NULL, NULL } });
+	for (unsigned i = 0; i < b->worker_count; i++) {
+		char account[112];
+		const struct value of_worker[] = { { "N", b->namespace },
+			{ "PROJECT", b->workers[i].project }, { "WORKER", b->workers[i].name },
+			{ "ACCOUNT", account }, { NULL, NULL } };
+
+		(void)snprintf(
+		    account, sizeof(account), BOOTSTRAP_ACCOUNT "%s", b->workers[i].name);
+		buf_puts(out, "---\n");
+		fill(out, manifest_rbac_hub_worker, of_worker);
+	}
+	buf_free(&tokens);
+}
+
+void bootstrap_manifest(const struct bootstrap *b, const struct bootstrap_cluster *cluster,
+    enum bootstrap_part part, struct buf *out)
+{
+	const struct value values[] = {
+		{ "N", cluster->is_hub ? b->namespace : BOOTSTRAP_WORKER_SPACE }, { NULL, NULL }
+	};
+
+	if (part == PART_FIRST) {
+		fill(out, space, values);
+		fill(out, cluster->is_hub ? manifest_crds_hub : manifest_crds_worker, values);
+	} else if (part == PART_ROLE && cluster->is_hub) {
+		buf_puts(out, hub_role);
+	} else if (part == PART_ADMISSION) {
+		fill(out, cluster->is_hub ? manifest_admission_hub : manifest_admission_worker,
+		    values);
+	} else if (part == PART_RIGHTS && cluster->is_hub) {
+		hub_rights(b, out);
+	} else if (part == PART_RIGHTS) {
+		for (unsigned i = 0; i < b->hub_count; i++) {
+			const struct value hub[] = { { "HUB", b->hubs[i].name }, { NULL, NULL } };
+
+			buf_puts(out, i ? "---\n" : "");
+			fill(out, manifest_rbac_worker, hub);
+		}
+	}
+}
+
+/* --- Applying --------------------------------------------------------------------------------- */
+
+static void pause_a_moment(void)
+{
+	const struct timespec moment = { 0, 200000000 };
+
+	(void)nanosleep(&moment, NULL);
+}
+
+static bool is_over(time_t begun)
+{
+	return time(NULL) - begun > PATIENCE_S;
+}
+
+static enum kubectl_outcome run(struct bootstrap *b, const struct bootstrap_cluster *cluster,
+    const char *const *words, struct str input, struct buf *out)
+{
+	struct buf none = buf_make(4 << 20);
+	enum kubectl_outcome outcome;
+
+	b->err->text[0] = '\0';
+	outcome = kubectl_run(&cluster->admin, words, input, out ? out : &none, b->err);
+	buf_free(&none);
+	return outcome;
+}
+
+/* What did not come back may have been done: it is done again by the next run, not by this one. */
+static enum ctl_exit exit_of(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, enum kubectl_outcome outcome)
+{
+	return outcome == KUBECTL_OK ? CTL_DONE
+				     : bootstrap_fail(b, cluster, archive_exit_of(outcome, true));
+}
+
+static enum ctl_exit apply(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, enum bootstrap_part part)
+{
+	static const char *const words[] = { "apply", "--server-side", "--force-conflicts",
+		"--field-manager=understudyctl", "-f", "-", NULL };
+	struct buf text = buf_make(1 << 20);
+	enum kubectl_outcome outcome;
+
+	bootstrap_manifest(b, cluster, part, &text);
+	outcome = run(b, cluster, words, buf_str(&text), NULL);
+	buf_free(&text);
+	return exit_of(b, cluster, outcome);
+}
+
+/* Only where there is none: its role is the elector's. The kind may be a moment younger than us. */
+static enum ctl_exit create_role(struct bootstrap *b, const struct bootstrap_cluster *cluster)
+{
+	static const char *const words[] = { "create", "-f", "-", NULL };
+	enum kubectl_outcome outcome;
+	time_t begun = time(NULL);
+
+	do {
+		outcome = run(b, cluster, words, STR_LIT(hub_role), NULL);
+		if (outcome == KUBECTL_OK || outcome == KUBECTL_EXISTS)
+			return CTL_DONE;
+		pause_a_moment();
+	} while (!is_over(begun));
+	return exit_of(b, cluster, outcome);
+}
+
+/* --- Policies in force ------------------------------------------------------------------------ */
+
+/* A write that the cluster must refuse by a policy of ours; nothing of it is kept. */
+struct probe {
+	const char *word, *text, *as; /* as: an account of N, NULL: the administrator */
+};
+static const struct probe fence = { "UNDERSTUDY_FENCE",
+	"apiVersion: v1\nkind: Namespace\n"
+	"metadata: {name: understudy-probe, labels: {kubeslice-resource-owner: "
+	"kubeslice-controller}}\n",
+	NULL };
+/* On a hub that leads the fence refuses nobody, but the publisher opens no namespace that is not
+ * mirrored. */
+static const struct probe binding = { "UNDERSTUDY_BINDING",
+	"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n"
+	"metadata: {name: understudy-probe, namespace: default}\n"
+	"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "
+	"understudy-mirror-secrets-read}\n",
+	"understudy-publisher" };
+static const struct probe identity = { "UNDERSTUDY_IDENTITY",
+	"apiVersion: ha.kubeslice.io/v1alpha1\nkind: ClusterController\nmetadata: {name: active}\n"
+	"spec: {endpoint: \"https://nobody\", identity: nobody, term: 1}\n",
+	NULL };
+
+static bool is_refused(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, const struct probe *probe)
+{
+	char as[160];
+	const char *words[] = { "create", "--dry-run=server", "--validate=false", "-f", "-",
+		probe->as ? as : NULL, NULL };
+
+	(void)snprintf(as, sizeof(as), "--as=system:serviceaccount:%s:%s", b->namespace,
+	    probe->as ? probe->as : "");
+	return run(b, cluster, words, str_of(probe->text), NULL) != KUBECTL_OK &&
+	       strstr(b->err->text, probe->word);
+}
+
+static bool leads(struct bootstrap *b, const struct bootstrap_cluster *cluster)
+{
+	static const char *const words[] = { "get", "hubroles.ha.kubeslice.io", "self", "-o",
+		"jsonpath={.spec.role}", NULL };
+	struct buf role = buf_make(256);
+	bool leading = run(b, cluster, words, (struct str){ NULL, 0 }, &role) == KUBECTL_OK &&
+		       str_equal(buf_str(&role), STR_LIT("Leading"));
+
+	buf_free(&role);
+	return leading;
+}
+
+static enum ctl_exit await_policies(struct bootstrap *b, const struct bootstrap_cluster *cluster)
+{
+	struct err said;
+	time_t begun = time(NULL);
+
+	for (;;) {
+		const struct probe *probe = !cluster->is_hub    ? &identity
+					    : leads(b, cluster) ? &binding
+								: &fence;
+
+		if (is_refused(b, cluster, probe))
+			return CTL_DONE;
+		if (is_over(begun)) {
+			said = *b->err;
+			err_set(b->err,
+			    "a dry run that policy %s must refuse is not refused after %d s "
+			    "(%.200s); "
+			    "nobody got a right; expected: ValidatingAdmissionPolicy v1, and a "
+			    "caller who is not in group understudy:break-glass",
+			    probe->word, PATIENCE_S, said.text[0] ? said.text : "it was accepted");
+			return bootstrap_fail(b, cluster, CTL_REFUSED);
+		}
+		pause_a_moment();
+	}
+}
+
+/* --- KubeSlice's webhooks (H5) ---------------------------------------------------------------- */
+
+static bool is_of_kubeslice(const json_t *webhook)
+{
+	size_t i, k;
+	json_t *rule, *group;
+
+	json_array_foreach(json_object_get(webhook, "rules"), i, rule)
+	{
+		json_array_foreach(json_object_get(rule, "apiGroups"), k, group)
+		{
+			const char *text = json_string_value(group);
+
+			if (text && (strcmp(text, "controller.kubeslice.io") == 0 ||
+					strcmp(text, "worker.kubeslice.io") == 0))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool bootstrap_exempt(json_t *configuration, const char *namespace, bool out)
+{
+	bool changed = false;
+	json_t *webhook, *condition;
+	char expression[200];
+	size_t i, k;
+
+	(void)snprintf(expression, sizeof(expression),
+	    "request.userInfo.username != 'system:serviceaccount:%s:understudy-syncer'", namespace);
+	json_array_foreach(json_object_get(configuration, "webhooks"), i, webhook)
+	{
+		json_t *conditions = json_object_get(webhook, "matchConditions");
+		bool there = false;
+
+		if (!is_of_kubeslice(webhook))
+			continue;
+		for (k = json_array_size(conditions); k-- > 0;) {
+			condition = json_array_get(conditions, k);
+			if (strcmp(member_text(condition, "name"), CONDITION) != 0)
+				continue;
+			there =
+			    !out && strcmp(member_text(condition, "expression"), expression) == 0;
+			if (!there) {
+				json_array_remove(conditions, k);
+				changed = true;
+			}
+		}
+		if (there || out)
+			continue;
+		if (!conditions) {
+			conditions = json_array();
+			json_object_set_new(webhook, "matchConditions", conditions);
+		}
+		json_array_append_new(conditions,
+		    json_pack("{s:s, s:s}", "name", CONDITION, "expression", expression));
+		changed = true;
+	}
+	return changed;
+}
+
+/* With the version that was read: what somebody else writes meanwhile is not lost. */
+static enum kubectl_outcome replace(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, const json_t *configuration)
+{
+	static const char *const words[] = { "replace", "-f", "-", NULL };
+	char *text = json_dumps(configuration, JSON_COMPACT);
+	enum kubectl_outcome outcome = run(b, cluster, words, str_of(text), NULL);
+
+	free(text);
+	return outcome;
+}
+
+static enum ctl_exit exempt_syncer(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, bool out)
+{
+	static const char *const words[] = { "get",
+		"validatingwebhookconfigurations,mutatingwebhookconfigurations", "-o", "json",
+		NULL };
+	struct buf text = buf_make(16 << 20);
+	enum kubectl_outcome outcome;
+	json_t *list, *item;
+	size_t i;
+
+	outcome = run(b, cluster, words, (struct str){ NULL, 0 }, &text);
+	list = outcome == KUBECTL_OK ? json_loadb(text.data, text.len, 0, NULL) : NULL;
+	buf_free(&text);
+	json_array_foreach(json_object_get(list, "items"), i, item)
+	{
+		if (outcome != KUBECTL_OK || !bootstrap_exempt(item, b->namespace, out))
+			continue;
+		outcome = replace(b, cluster, item);
+		if (outcome == KUBECTL_OK)
+			bootstrap_tell(b, "%s: %s %s the mirror's copies", cluster->name,
+			    member_text(json_object_get(item, "metadata"), "name"),
+			    out ? "judges again" : "does not judge");
+	}
+	json_decref(list);
+	return exit_of(b, cluster, outcome);
+}
+
+enum ctl_exit bootstrap_apply(struct bootstrap *b, unsigned i)
+{
+	const struct bootstrap_cluster *cluster = bootstrap_cluster_at(b, i);
+	enum ctl_exit code = apply(b, cluster, PART_FIRST);
+
+	if (code == CTL_DONE && cluster->is_hub)
+		code = create_role(b, cluster);
+	if (code == CTL_DONE)
+		code = apply(b, cluster, PART_ADMISSION);
+	if (code == CTL_DONE)
+		code = await_policies(b, cluster);
+	if (code == CTL_DONE)
+		code = apply(b, cluster, PART_RIGHTS);
+	if (code == CTL_DONE && cluster->is_hub)
+		code = exempt_syncer(b, cluster, false);
+	if (code == CTL_DONE)
+		bootstrap_tell(
+		    b, "%s: policies are in force, accounts have their rights", cluster->name);
+	return code;
+}
+
+/* --- The way back ----------------------------------------------------------------------------- */
+
+static enum ctl_exit delete_part(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, const char *text)
+{
+	static const char *const words[] = { "delete", "--ignore-not-found", "--wait=false", "-f",
+		"-", NULL };
+
+	return exit_of(b, cluster, run(b, cluster, words, str_of(text), NULL));
+}
+
+static enum ctl_exit delete_bindings(struct bootstrap *b, const struct bootstrap_cluster *cluster)
+{
+	static const char *const list[] = { "get", "namespaces", "-l",
+		"kubeslice-resource-owner=kubeslice-controller", "-o",
+		"jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}", NULL };
+	struct buf names = buf_make(1 << 20);
+	enum kubectl_outcome outcome = run(b, cluster, list, (struct str){ NULL, 0 }, &names);
+	char *rest = names.data, *name;
+
+	while (outcome == KUBECTL_OK && rest && (name = strsep(&rest, "\n")) && *name) {
+		const char *words[] = { "delete", "rolebinding", "-n", name, "--ignore-not-found",
+			"understudy-mirror-secrets", "understudy-mirror-read", NULL };
+
+		outcome = run(b, cluster, words, (struct str){ NULL, 0 }, NULL);
+	}
+	buf_free(&names);
+	return exit_of(b, cluster, outcome);
+}
+
+/* Rights go before the policies that bound them, and kinds last: with them go their objects. */
+enum ctl_exit bootstrap_remove(struct bootstrap *b, unsigned i)
+{
+	const struct bootstrap_cluster *cluster = bootstrap_cluster_at(b, i);
+	const char *leases[] = { "delete", "leases.coordination.k8s.io", "-n", b->namespace,
+		"--ignore-not-found", "kubeslice-controller-ha", "kubeslice-controller-ha-peer",
+		NULL };
+	static const enum bootstrap_part parts[] = { PART_RIGHTS, PART_ADMISSION };
+	enum ctl_exit code = cluster->is_hub ? exempt_syncer(b, cluster, true) : CTL_DONE;
+
+	if (code == CTL_DONE && cluster->is_hub)
+		code = delete_bindings(b, cluster);
+	for (unsigned k = 0; k < 2 && code == CTL_DONE; k++) {
+		struct buf text = buf_make(1 << 20);
+
+		bootstrap_manifest(b, cluster, parts[k], &text);
+		code = delete_part(b, cluster, text.data);
+		buf_free(&text);
+	}
+	if (code == CTL_DONE)
+		code = delete_part(
+		    b, cluster, cluster->is_hub ? manifest_crds_hub : manifest_crds_worker);
+	if (code == CTL_DONE && cluster->is_hub)
+		code = exit_of(b, cluster, run(b, cluster, leases, (struct str){ NULL, 0 }, NULL));
+	if (code == CTL_DONE)
+		bootstrap_tell(
+		    b, "%s: nothing of understudy is left but its namespace", cluster->name);
+	return code;
+}
