@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "loader/flags.h"
 #include "loader/values.h"
 #include "policy/sandbox.h"
 
@@ -34,7 +35,7 @@ static bool read_map_into(struct reader *r, const struct yaml_value *map,
 bool config_complain(struct reader *r, const struct yaml_value *value, const char *key,
     const char *expected, const char *format, ...)
 {
-	char what[256], path[256] = "";
+	char what[256], path[256] = "", where[640];
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -42,9 +43,13 @@ bool config_complain(struct reader *r, const struct yaml_value *value, const cha
 	va_end(arguments);
 	if (value)
 		yaml_value_path(value, path, sizeof(path));
-	err_set(r->err, "%s:%u: %s%s%s%s%s; expected %s", r->file,
-	    value && value->line ? value->line : 1, path, path[0] && key ? "." : "", key ? key : "",
-	    path[0] || key ? ": " : "", what, expected);
+	if (value && value->by)
+		(void)snprintf(where, sizeof(where), "%s", value->by);
+	else
+		(void)snprintf(where, sizeof(where), "%.600s:%u", r->file,
+		    value && value->line ? value->line : 1);
+	err_set(r->err, "%s: %s%s%s%s%s; expected %s", where, path, path[0] && key ? "." : "",
+	    key ? key : "", path[0] || key ? ": " : "", what, expected);
 	return false;
 }
 
@@ -550,6 +555,12 @@ static bool read_map_into(struct reader *r, const struct yaml_value *map,
 
 int config_read(struct us_config *config, struct str text, const char *file, struct err *err)
 {
+	return config_read_with(config, text, file, NULL, 0, err);
+}
+
+int config_read_with(struct us_config *config, struct str text, const char *file,
+    const char *const *flags, unsigned flag_count, struct err *err)
+{
 	struct reader r = { .config = config, .file = file, .pool_used = 1, .err = err };
 	struct place place = { SECTION_ROOT, config };
 	struct yaml_tree tree;
@@ -560,7 +571,8 @@ int config_read(struct us_config *config, struct str text, const char *file, str
 	if (yaml_tree_parse(&tree, text, file, err))
 		return -1;
 	r.root = tree.root;
-	if (!read_map_into(&r, tree.root, &place, 1) || !config_check_cross(&r))
+	if (!flags_apply(&r, &tree, flags, flag_count) ||
+	    !read_map_into(&r, tree.root, &place, 1) || !config_check_cross(&r))
 		goto out;
 	config->magic = CONFIG_MAGIC;
 	config->version = CONFIG_VERSION;

@@ -39,10 +39,14 @@ struct reader {
 
 /* 0, or -1 with the first error. `file` is for messages. The result has passed config_check(). */
 int config_read(struct us_config *config, struct str text, const char *file, struct err *err);
+/* The same with upstream's flags over it (flags.h). */
+int config_read_with(struct us_config *config, struct str text, const char *file,
+    const char *const *flags, unsigned flag_count, struct err *err);
 
 /* The rules that more than one key takes part in: H17, H18, C7, F7. False with the error set. */
 bool config_check_cross(struct reader *r);
-/* Sets "FILE:LINE: KEY: what; expected ..." and returns false. value NULL: about the file. */
+/* Sets "FILE:LINE: KEY: what; expected ..." and returns false; a flag's name stands in place of
+ * file and line where it has put the value. value NULL: about the file. */
 bool config_complain(struct reader *r, const struct yaml_value *value, const char *key,
     const char *expected, const char *format, ...) __attribute__((format(printf, 5, 6)));
 

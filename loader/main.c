@@ -2,8 +2,9 @@
  * The loader: the only process that parses what people write. Root opens the files and hands them
  * in; we check and hand the result on, and then we are gone (F7). Two jobs, one per process:
  *
- *   loader config PATH        6: the file, 5: pipe for the result     config.c, config_cross.c
- *   loader credential NUMBER  6...: its files, 5: link to its role    kubeconfig.c, material.c
+ *   loader config PATH FLAG...   6: the file, 5: pipe for the result  config.c, config_cross.c,
+ * flags.c loader credential NUMBER  6...: its files, 5: link to its role    kubeconfig.c,
+ * material.c
  *
  * Below them: yaml.c, values.c (texts), pem.c, jwt.c (OpenSSL, jansson), wipe.c (F30).
  * It must not open, connect or decide anything. Exit 0, or 2 with one log line that says why.
@@ -20,6 +21,7 @@
 #include "fence/fence.h"
 #include "ipc/role.h"
 #include "loader/config.h"
+#include "loader/flags.h"
 #include "loader/kubeconfig.h"
 #include "loader/pem.h"
 
@@ -70,15 +72,19 @@ static int write_all(int fd, const void *bytes, size_t n)
 	return 0;
 }
 
-static int load_config(const char *path)
+static int load_config(const char *path, const char *const *flags, unsigned flag_count)
 {
 	static struct us_config config;
 	struct buf text = buf_make_secret(YAML_TREE_MAX_BYTES);
 	struct err err;
 	int code = EXIT_INPUT;
 
+	for (unsigned i = 0; i < flag_count; i++)
+		if (flags_note(flags[i]))
+			log_warn("%.*s: %s", (int)strcspn(flags[i], "="), flags[i],
+			    flags_note(flags[i]));
 	if (read_file(FD_FIRST_FILE, path, &text, &err) ||
-	    config_read(&config, buf_str(&text), path, &err))
+	    config_read_with(&config, buf_str(&text), path, flags, flag_count, &err))
 		fail(&err);
 	else if (write_all(FD_RESULT, &config, sizeof(config)))
 		log_error("the supervisor does not take the configuration: %s", strerror(errno));
@@ -240,8 +246,8 @@ int main(int argc, char **argv)
 
 	pem_begin();
 	role_lock(process, NULL, 0);
-	if (argc == 3 && strcmp(argv[1], "config") == 0)
-		return load_config(argv[2]);
+	if (argc >= 3 && strcmp(argv[1], "config") == 0)
+		return load_config(argv[2], (const char *const *)argv + 3, (unsigned)argc - 3);
 	if (argc == 3 && strcmp(argv[1], "credential") == 0)
 		return load_credential(process, argv[2], boot);
 	log_error("started with no job of this build");

@@ -257,6 +257,56 @@ void yaml_tree_free(struct yaml_tree *tree)
 	*tree = (struct yaml_tree){ 0 };
 }
 
+/* The member as an empty value of a kind; new, or in place of the one that is there. */
+static struct yaml_value *put(
+    struct yaml_tree *tree, struct yaml_value *map, const char *key, enum yaml_kind kind)
+{
+	struct yaml_value *value;
+
+	if (map->kind != YAML_MAP)
+		return NULL;
+	for (value = map->first; value && !str_equal(value->key, str_of(key));)
+		value = value->next;
+	if (!value) {
+		struct parse p = { .tree = tree, .file = "" };
+
+		value = add_value(&p, map->line, map);
+		if (value && (value->key.p = strdup(key)))
+			value->key.n = strlen(key);
+	}
+	if (!value || !value->key.p)
+		return NULL;
+	free_text(value->text);
+	value->text = (struct str){ NULL, 0 };
+	value->kind = kind;
+	value->empty = false;
+	value->first = value->last = NULL;
+	value->count = 0;
+	return value;
+}
+
+struct yaml_value *yaml_tree_put_text(
+    struct yaml_tree *tree, struct yaml_value *map, const char *key, const char *text)
+{
+	struct yaml_value *value = put(tree, map, key, YAML_TEXT);
+
+	if (!value || !(value->text.p = strdup(text)))
+		return NULL;
+	value->text.n = strlen(text);
+	return value;
+}
+
+struct yaml_value *yaml_tree_put_map(
+    struct yaml_tree *tree, struct yaml_value *map, const char *key, bool anew)
+{
+	struct yaml_value *value;
+
+	for (value = map->kind == YAML_MAP ? map->first : NULL; value; value = value->next)
+		if (!anew && str_equal(value->key, str_of(key)))
+			return value;
+	return put(tree, map, key, YAML_MAP);
+}
+
 const struct yaml_value *yaml_value_at(const struct yaml_value *map, const char *key)
 {
 	const struct yaml_value *member = map && map->kind == YAML_MAP ? map->first : NULL;

@@ -28,6 +28,7 @@ struct yaml_value {
 	struct str key;  /* of a map's member, else empty */
 	struct str text; /* of YAML_TEXT; terminated */
 	bool empty;      /* nothing was written: "key:" */
+	const char *by;  /* not of the file: what put it there; NULL */
 	uint32_t count;  /* members */
 	struct yaml_value *first, *last, *next, *parent;
 	struct yaml_value *chain; /* all values of the tree, for freeing */
@@ -43,6 +44,12 @@ struct yaml_tree {
 int yaml_tree_parse(struct yaml_tree *tree, struct str text, const char *file, struct err *err);
 /* Wipes and frees; fine on a zeroed tree and twice. */
 void yaml_tree_free(struct yaml_tree *tree);
+/* Puts a text, or a map, at a key of a map of the tree, in place of what is there; a map that is
+ * there stays unless `anew`. NULL: it is no map, or there is no memory. */
+struct yaml_value *yaml_tree_put_text(
+    struct yaml_tree *tree, struct yaml_value *map, const char *key, const char *text);
+struct yaml_value *yaml_tree_put_map(
+    struct yaml_tree *tree, struct yaml_value *map, const char *key, bool anew);
 /* The member of a map; NULL when absent, or `map` is NULL or no map. */
 const struct yaml_value *yaml_value_at(const struct yaml_value *map, const char *key);
 /* "hubs[1].endpoint", cut to size. The root is "". */

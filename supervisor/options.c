@@ -4,7 +4,11 @@
 #include "supervisor/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Where upstream's controller gets its namespace from when no flag says it. */
+#define UPSTREAMS_VARIABLE "KUBESLICE_CONTROLLER_MANAGER_NAMESPACE"
 
 const char options_usage[] =
     "usage: understudyd [-n | -a] [-d] [-v] [--config FILE]\n"
@@ -13,6 +17,8 @@ const char options_usage[] =
     "  -a             the same, and print what understudyctl audit --offline shows\n"
     "  -d             stay in the foreground (always so: a service manager starts it)\n"
     "  -v             log more\n"
+    "  --ha-mode, --ha-identity, --controller-end-point, ...: upstream's flags; each overrides a\n"
+    "                 key of the configuration (docs/configuration.md)\n"
     "exit codes: 0 stopped or checked, 1 could not run, 2 configuration, 78 identity in use\n";
 
 /* The value of `--config FILE` and `--config=FILE`; NULL when this is another argument or the
@@ -46,13 +52,48 @@ static bool take_flag(struct options *options, const char *argument)
 	return true;
 }
 
+static bool is_upstreams(const char *argument)
+{
+	return strncmp(argument, "--ha-", 5) == 0 ||
+	       strncmp(argument, "--controller-end-point", 22) == 0;
+}
+
+/* "NAME=VALUE", or "NAME" with a value behind it; or what the environment says. */
+static int take_upstreams(
+    struct options *options, const char *name, const char *value, int *taken, struct err *err)
+{
+	bool joined = strchr(name, '=') != NULL;
+	char *text = options->texts[options->flag_count];
+
+	if (options->flag_count == OPTIONS_MAX_FLAGS)
+		return err_set(
+		    err, "%s: too many flags; expected at most %d", name, OPTIONS_MAX_FLAGS);
+	if (!joined && !value)
+		return err_set(err, "%s: expected a value", name);
+	if (snprintf(text, OPTIONS_MAX_FLAG, "%s%s%s", name, joined ? "" : "=",
+		joined ? "" : value) >= OPTIONS_MAX_FLAG)
+		return err_set(err, "%.40s: is too long", name);
+	options->flags[options->flag_count++] = text;
+	*taken = joined ? 1 : 2;
+	return 0;
+}
+
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-	const char *value;
+	const char *value = getenv(UPSTREAMS_VARIABLE);
 	int taken;
 
-	*options = (struct options){ .config = OPTIONS_DEFAULT_CONFIG };
+	memset(options, 0, sizeof(*options));
+	options->config = OPTIONS_DEFAULT_CONFIG;
+	if (value && *value && take_upstreams(options, UPSTREAMS_VARIABLE, value, &taken, err))
+		return -1;
 	for (int i = 1; i < argc; i += taken) {
+		if (is_upstreams(argv[i])) {
+			if (take_upstreams(
+				options, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken, err))
+				return -1;
+			continue;
+		}
 		value = config_value(argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken);
 		if (value && *value)
 			options->config = value;

@@ -1,6 +1,7 @@
 /*
  * The command line of understudyd: --config FILE, -n (check only), -a (the audit's rows without a
- * running process), -d (foreground, the default), -v (more log), -h. Texts point into argv.
+ * running process), -d (foreground, the default), -v (more log), -h, and upstream's flags, which the
+ * loader knows. Texts point into argv or the options.
  */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
@@ -11,9 +12,16 @@
 
 #define OPTIONS_DEFAULT_CONFIG "/etc/understudy/understudy.yaml"
 
+#define OPTIONS_MAX_FLAGS 20
+#define OPTIONS_MAX_FLAG  1100
+
 struct options {
 	const char *config;
 	bool check_only, audit, verbose, help;
+	/* Upstream's flags as NAME=VALUE; nothing here knows what they mean (flags.def does). */
+	const char *flags[OPTIONS_MAX_FLAGS];
+	char texts[OPTIONS_MAX_FLAGS][OPTIONS_MAX_FLAG]; /* of those that were two words */
+	unsigned flag_count;
 };
 
 extern const char options_usage[];

@@ -261,10 +261,10 @@ static void close_plan(const struct process *process, const struct start_plan *p
 			close(plan->fds[i]);
 }
 
-/* loader: "config" and the path, or "credential" and its number; dialer: shard and number of
- * targets; others: shard. */
+/* loader: "config", the path and upstream's flags, or "credential" and its number; dialer: shard
+ * and number of targets; others: shard. */
 struct arguments {
-	const char *argv[4];
+	const char *argv[4 + OPTIONS_MAX_FLAGS];
 	char texts[2][16];
 };
 
@@ -273,13 +273,15 @@ static void make_arguments(const struct process *process, struct arguments *argu
 	enum role role = process->id.role;
 	unsigned number = process->credential;
 
+	memset(arguments->argv, 0, sizeof(arguments->argv));
 	arguments->argv[0] = role_name(role);
 	arguments->argv[1] = arguments->texts[0];
-	arguments->argv[2] = arguments->argv[3] = NULL;
 	(void)snprintf(arguments->texts[0], sizeof(arguments->texts[0]), "%u", process->id.shard);
 	if (role == ROLE_LOADER && number == CREDENTIAL_LIMIT) {
 		arguments->argv[1] = "config";
 		arguments->argv[2] = process->supervisor->options.config;
+		for (unsigned i = 0; i < process->supervisor->options.flag_count; i++)
+			arguments->argv[3 + i] = process->supervisor->options.flags[i];
 		return;
 	}
 	if (role == ROLE_LOADER)

@@ -100,6 +100,15 @@ static bool is_list(const struct row *row)
 	return false;
 }
 
+/* Upstream's flags. */
+static const struct {
+	const char *name, *key, *note;
+} flags[] = {
+#define FLAG(name, key, note) { name, key, note },
+#include "loader/flags.def"
+};
+#define FLAGS (sizeof(flags) / sizeof(flags[0]))
+
 /* How a section is written in a path, and what a reload calls it. */
 static const struct section_name {
 	enum section section;
@@ -265,6 +274,19 @@ static void print_markdown(void)
 			    row->meaning, reload);
 		}
 	}
+	printf("\n## Upstream's flags\n\n"
+	       "`understudyd` takes the flags of KubeSlice's hub controller, as `NAME=VALUE` or "
+	       "`NAME VALUE`, "
+	       "and one variable of its environment. Each overrides a key of the file before "
+	       "anything is "
+	       "checked; a wrong value is an error that names the flag. An empty value, and `0s`, "
+	       "is none. "
+	       "A reload reads the file again under the same flags.\n\n"
+	       "| flag | key | told when it is given |\n|---|---|---|\n");
+	for (size_t i = 0; i < FLAGS; i++)
+		printf("| `%s` | %s%s%s | %s |\n", flags[i].name, flags[i].key[0] ? "`" : "",
+		    flags[i].key[0] ? flags[i].key : "-", flags[i].key[0] ? "`" : "",
+		    flags[i].note);
 }
 
 /* --- Man page --------------------------------------------------------------------------------- */

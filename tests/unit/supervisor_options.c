@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -51,6 +52,38 @@ static void all_options(void **state)
 	assert_true(options.help);
 }
 
+static void upstreams_flags_go_on_as_they_are(void **state)
+{
+	static char long_one[2000];
+	struct options options;
+
+	(void)state;
+	assert_int_equal(PARSE(&options, "--ha-mode=standby", "-n", "--ha-identity", "hub-b",
+			     "--controller-end-point", "https://b"),
+	    0);
+	assert_int_equal(options.flag_count, 3);
+	assert_string_equal(options.flags[0], "--ha-mode=standby");
+	assert_string_equal(options.flags[1], "--ha-identity=hub-b");
+	assert_string_equal(options.flags[2], "--controller-end-point=https://b");
+	assert_true(options.check_only);
+	assert_int_equal(PARSE(&options, "--ha-mode"), -1);
+	assert_string_equal(err.text, "--ha-mode: expected a value");
+	memset(long_one, 'x', sizeof(long_one) - 1);
+	assert_int_equal(PARSE(&options, "--ha-mode", long_one), -1);
+	assert_non_null(strstr(err.text, "is too long"));
+	assert_int_equal(PARSE(&options, "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1",
+			     "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1",
+			     "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1",
+			     "--ha-a=1", "--ha-a=1", "--ha-a=1", "--ha-a=1"),
+	    -1);
+	/* Upstream's namespace comes from there; its flag stands later in flags.def. */
+	assert_int_equal(setenv("KUBESLICE_CONTROLLER_MANAGER_NAMESPACE", "n", 1), 0);
+	assert_int_equal(PARSE(&options, "--ha-lease-namespace=m"), 0);
+	assert_int_equal(options.flag_count, 2);
+	assert_string_equal(options.flags[0], "KUBESLICE_CONTROLLER_MANAGER_NAMESPACE=n");
+	assert_int_equal(unsetenv("KUBESLICE_CONTROLLER_MANAGER_NAMESPACE"), 0);
+}
+
 static void refuses_what_it_does_not_know(void **state)
 {
 	struct options options;
@@ -71,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(all_options),
+		cmocka_unit_test(upstreams_flags_go_on_as_they_are),
 		cmocka_unit_test(refuses_what_it_does_not_know),
 	};
 
