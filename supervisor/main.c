@@ -3,6 +3,7 @@
  * wires them, restarts them, stops them. main() is the story; each step is one function with one
  * way to fail. It parses nothing of the outside world: that is what loaders and roles are for.
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <linux/capability.h>
 #include <sys/prctl.h>
 
+#include "base/build.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "policy/sandbox.h"
@@ -49,6 +51,11 @@ static int read_options(struct supervisor *supervisor, int argc, char **argv)
 	}
 	if (supervisor->options.help) {
 		(void)fputs(options_usage, stdout);
+		exit(EXIT_CODE_OK);
+	}
+	if (supervisor->options.version) {
+		printf("understudyd %s, build %016" PRIx64 "%016" PRIx64 "\n", build_version,
+		    build_id[0], build_id[1]);
 		exit(EXIT_CODE_OK);
 	}
 	log_open("understudyd", supervisor->options.verbose ? LOG_DEBUG
@@ -262,8 +269,9 @@ static int run(struct supervisor *supervisor)
 			next_ns = least(next_ns, admin_due(supervisor, now_ns));
 			next_ns = least(next_ns, audit_due(supervisor, now_ns));
 			tell_ready(supervisor);
-			next_ns = least(next_ns, notify_watchdog(&supervisor->notify, now_ns));
 		}
+		next_ns = least(next_ns, notify_watchdog(&supervisor->notify,
+					     process_all_fresh(supervisor, now_ns), now_ns));
 		events_turn(&supervisor->events, next_ns);
 	}
 }

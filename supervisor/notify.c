@@ -61,12 +61,29 @@ void notify_send(struct notify *notify, const char *format, ...)
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-int64_t notify_watchdog(struct notify *notify, int64_t now_ns)
+void notify_role(struct notify *notify, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(notify->role, sizeof(notify->role), format, arguments);
+	va_end(arguments);
+	notify_send(notify, "STATUS=%s", notify->role);
+}
+
+void notify_reloaded(struct notify *notify, const char *text)
+{
+	notify_send(
+	    notify, "READY=1\nSTATUS=%s%s%s", notify->role, notify->role[0] ? "; " : "", text);
+}
+
+int64_t notify_watchdog(struct notify *notify, bool fresh, int64_t now_ns)
 {
 	if (notify->fd < 0 || notify->watchdog_ns == 0)
 		return INT64_MAX;
 	if (now_ns >= notify->watchdog_at_ns) {
-		notify_send(notify, "WATCHDOG=1");
+		if (fresh)
+			notify_send(notify, "WATCHDOG=1");
 		notify->watchdog_at_ns = now_ns + notify->watchdog_ns;
 	}
 	return notify->watchdog_at_ns;

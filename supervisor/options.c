@@ -19,6 +19,7 @@ const char options_usage[] =
     "  -v             log more\n"
     "  --ha-mode, --ha-identity, --controller-end-point, ...: upstream's flags; each overrides a\n"
     "                 key of the configuration (docs/configuration.md)\n"
+    "  --version      print which version and build this is\n"
     "exit codes: 0 stopped or checked, 1 could not run, 2 configuration, 78 identity in use\n";
 
 /* The value of `--config FILE` and `--config=FILE`; NULL when this is another argument or the
@@ -47,6 +48,8 @@ static bool take_flag(struct options *options, const char *argument)
 		options->verbose = true;
 	else if (strcmp(argument, "-h") == 0 || strcmp(argument, "--help") == 0)
 		options->help = true;
+	else if (strcmp(argument, "--version") == 0)
+		options->version = true;
 	else if (strcmp(argument, "-d") != 0)
 		return false;
 	return true;

@@ -1,7 +1,7 @@
 /*
  * The command line of understudyd: --config FILE, -n (check only), -a (the audit's rows without a
  * running process), -d (foreground, the default), -v (more log), -h, and upstream's flags, which the
- * loader knows. Texts point into argv or the options.
+ * loader knows, --version. Texts point into argv or the options.
  */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
@@ -17,7 +17,7 @@
 
 struct options {
 	const char *config;
-	bool check_only, audit, verbose, help;
+	bool check_only, audit, verbose, help, version;
 	/* Upstream's flags as NAME=VALUE; nothing here knows what they mean (flags.def does). */
 	const char *flags[OPTIONS_MAX_FLAGS];
 	char texts[OPTIONS_MAX_FLAGS][OPTIONS_MAX_FLAG]; /* of those that were two words */

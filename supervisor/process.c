@@ -434,6 +434,7 @@ static void tell_end(struct process *process, bool clean, int64_t now_ns)
 		fence_page_end_validity(&supervisor->fence);
 		supervisor->predecessor = fence_page_instance(&supervisor->fence);
 		supervisor->syncer_asked = false;
+		notify_role(&supervisor->notify, "no role: its elector has ended");
 		workload_stop(supervisor);
 		process_stop(syncer, now_ns + PROCESS_LINGER_NS);
 		leave_if_clash(process);
@@ -548,6 +549,21 @@ static int64_t due_of(struct process *process, int64_t now_ns)
 		break;
 	}
 	return at_ns;
+}
+
+bool process_all_fresh(const struct supervisor *supervisor, int64_t now_ns)
+{
+	for (unsigned i = 0; i < SUPERVISOR_SLOTS; i++) {
+		const struct process *process = &supervisor->slots[i];
+		int64_t due_ns = INT64_MAX;
+
+		if (process_runs(process))
+			due_ns = process->state == PROCESS_LEAVING ? process->kill_ns
+								   : silence_deadline(process);
+		if (due_ns < INT64_MAX && now_ns > due_ns + PROCESS_SILENCE_NS)
+			return false;
+	}
+	return true;
 }
 
 int64_t process_due(struct supervisor *supervisor, int64_t now_ns)

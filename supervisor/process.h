@@ -53,6 +53,9 @@ static inline bool process_serves(const struct process *process)
 }
 /* Called by the loop's reaper: the pid of any child, known or an orphan. */
 void process_on_ended(void *supervisor, pid_t pid, int status);
+/* Nobody was due to be killed so long ago that it cannot be killed: what is stuck in the kernel is
+ * a matter for the service manager. */
+bool process_all_fresh(const struct supervisor *supervisor, int64_t now_ns);
 /* Starts, kills and beats that are due. Returns when the next one is. */
 int64_t process_due(struct supervisor *supervisor, int64_t now_ns);
 /* One turn of the loop for a step that waits for processes it started. */

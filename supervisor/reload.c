@@ -47,7 +47,7 @@ static void end(struct supervisor *supervisor, bool done)
 	log_write(done ? LOG_INFO : LOG_ERROR, "%s", reload->text);
 	reload_tell_monitor(supervisor);
 	if (supervisor->ready)
-		notify_send(&supervisor->notify, "READY=1\nSTATUS=%s", reload->text);
+		notify_reloaded(&supervisor->notify, reload->text);
 }
 
 static void say(struct supervisor *supervisor, const char *what, const char *which)

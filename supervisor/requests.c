@@ -257,6 +257,10 @@ static void on_run(struct process *process, const struct us_ctl *ctl)
 		process_kill(process, "it follows a hub that is not in the list");
 		return;
 	}
+	if (process->id.role == ROLE_FOLLOWER && process->supervisor->run_term != ctl->a[0])
+		notify_role(&process->supervisor->notify, "follows %s",
+		    config_text_at(process->supervisor->config,
+			process->supervisor->config->hubs[ctl->a[0] - 1].name));
 	workload_run(process->supervisor, ctl->a[0], ctl->a[1]);
 }
 
@@ -273,7 +277,7 @@ static void on_leading(struct process *process, const struct us_ctl *ctl)
 	if (ctl->a[0] > FENCE_DRAINING)
 		process_kill(process, "it is in a role that does not exist");
 	else
-		notify_send(&process->supervisor->notify, "STATUS=%s, term %llu", names[ctl->a[0]],
+		notify_role(&process->supervisor->notify, "%s, term %llu", names[ctl->a[0]],
 		    (unsigned long long)ctl->a[1]);
 }
 

@@ -53,6 +53,7 @@ has_go() {
 
 script documents tests/docs/check.sh
 script architecture tests/lint/architecture.sh
+script packaging tests/packaging.sh
 seeds=20000
 [ -z "$fast" ] || seeds=2000
 script simulator tests/sim/check.sh $seeds

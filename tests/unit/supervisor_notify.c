@@ -79,15 +79,40 @@ static void feeds_the_watchdog_at_half_its_time(void **state)
 	fd = manager(name);
 	assert_int_equal(setenv("WATCHDOG_USEC", "2000000", 1), 0);
 	notify_open(&notify);
-	assert_int_equal(notify_watchdog(&notify, 5000000000LL), 6000000000LL);
+	assert_int_equal(notify_watchdog(&notify, true, 5000000000LL), 6000000000LL);
 	hears(fd, "WATCHDOG=1");
-	assert_int_equal(notify_watchdog(&notify, 5500000000LL), 6000000000LL);
+	assert_int_equal(notify_watchdog(&notify, true, 5500000000LL), 6000000000LL);
 	hears_nothing(fd);
-	assert_int_equal(notify_watchdog(&notify, 6000000000LL), 7000000000LL);
+	assert_int_equal(notify_watchdog(&notify, true, 6000000000LL), 7000000000LL);
+	hears(fd, "WATCHDOG=1");
+	/* F25: somebody gives no signs of life. */
+	assert_int_equal(notify_watchdog(&notify, false, 7000000000LL), 8000000000LL);
+	hears_nothing(fd);
+	assert_int_equal(notify_watchdog(&notify, true, 8000000000LL), 9000000000LL);
 	hears(fd, "WATCHDOG=1");
 	close(notify.fd);
 	close(fd);
 	assert_int_equal(unsetenv("WATCHDOG_USEC"), 0);
+}
+
+/* Whoever looks at the status after a reload still sees who leads. */
+static void the_role_stays_in_front(void **state)
+{
+	char name[80];
+	int fd;
+
+	(void)state;
+	(void)snprintf(name, sizeof(name), "@understudy-role-%d", (int)getpid());
+	fd = manager(name);
+	notify_open(&notify);
+	notify_reloaded(&notify, "reloaded; changed: workers");
+	hears(fd, "READY=1\nSTATUS=reloaded; changed: workers");
+	notify_role(&notify, "%s, term %d", "leading", 7);
+	hears(fd, "STATUS=leading, term 7");
+	notify_reloaded(&notify, "reloaded; changed: workers");
+	hears(fd, "READY=1\nSTATUS=leading, term 7; reloaded; changed: workers");
+	close(notify.fd);
+	close(fd);
 }
 
 static void without_a_manager_nothing_happens(void **state)
@@ -103,7 +128,7 @@ static void without_a_manager_nothing_happens(void **state)
 		notify_open(&notify);
 		assert_int_equal(notify.fd, -1);
 		notify_send(&notify, "READY=1");
-		assert_int_equal(notify_watchdog(&notify, 1), INT64_MAX);
+		assert_int_equal(notify_watchdog(&notify, true, 1), INT64_MAX);
 	}
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
 	notify_open(&notify);
@@ -132,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_by_path_and_abstract),
 		cmocka_unit_test(feeds_the_watchdog_at_half_its_time),
+		cmocka_unit_test(the_role_stays_in_front),
 		cmocka_unit_test(without_a_manager_nothing_happens),
 		cmocka_unit_test(a_manager_that_does_not_read_is_no_harm),
 	};

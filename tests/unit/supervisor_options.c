@@ -50,6 +50,8 @@ static void all_options(void **state)
 	assert_string_equal(options.config, "b.yaml");
 	assert_int_equal(PARSE(&options, "-h"), 0);
 	assert_true(options.help);
+	assert_int_equal(PARSE(&options, "--version"), 0);
+	assert_true(options.version);
 }
 
 static void upstreams_flags_go_on_as_they_are(void **state)

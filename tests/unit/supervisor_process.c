@@ -294,6 +294,26 @@ static void a_standstill_of_ours_is_nobodys_silence(void **state)
 	assert_true(process_serves(dialer));
 }
 
+/* F25: a process that should be dead and is not, because the kernel holds it, is the service
+ * manager's matter: the watchdog is no longer fed. */
+static void who_outlives_its_kill_stops_the_watchdog(void **state)
+{
+	int64_t now_ns;
+
+	(void)state;
+	NEED_ROOT();
+	start(dialer);
+	now_ns = dialer->beat_ns;
+	assert_true(process_all_fresh(&supervisor, now_ns + PROCESS_SILENCE_NS));
+	assert_true(process_all_fresh(&supervisor, now_ns + 2 * PROCESS_SILENCE_NS));
+	assert_false(process_all_fresh(&supervisor, now_ns + 2 * PROCESS_SILENCE_NS + 1));
+	process_stop(dialer, now_ns + 1);
+	assert_true(process_all_fresh(&supervisor, now_ns + 1 + PROCESS_SILENCE_NS));
+	assert_false(process_all_fresh(&supervisor, now_ns + 2 + PROCESS_SILENCE_NS));
+	await_state(dialer, PROCESS_NONE);
+	assert_true(process_all_fresh(&supervisor, INT64_MAX));
+}
+
 /* --- Hostile packets ------------------------------------------------------------------------ */
 
 static void killed_by(enum order what, const void *bytes, size_t n)
@@ -560,6 +580,7 @@ int main(int argc, char **argv)
 		TEST(a_role_of_another_build_is_killed),
 		TEST(silence_is_death),
 		TEST(a_standstill_of_ours_is_nobodys_silence),
+		TEST(who_outlives_its_kill_stops_the_watchdog),
 		TEST(hostile_packets_cost_the_sender_its_life),
 		TEST(the_dead_are_not_signalled),
 		TEST(permitted_packets_do_not),
