@@ -98,6 +98,7 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 	}
 	if o.OnlyController { // the run that is a test: what a Standby finds out about a worker, too
 		told = slices.Insert(slices.Clone(steps), 5, step{"hub-b rehearses", (*story).rehearse})
+		told = append(told, step{"hub-b tells of itself", (*story).tellItself})
 	}
 	s.fact("", "hub-a, hub-b and worker-1 are up: real kube-apiservers, RBAC on")
 	for i, step := range told {
