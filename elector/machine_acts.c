@@ -57,7 +57,7 @@ static void read_workers(struct machine *m, struct machine_step *s)
 
 void act_look(struct machine *m, struct machine_step *s)
 {
-	if (m->look_since_ns == 0 || m->state != STATE_INIT)
+	if (!m->look_since_ns)
 		m->look_since_ns = s->now_ns;
 	act_read_peer(m, s);
 	read_workers(m, s);
@@ -208,7 +208,6 @@ void act_kind_suspect(struct machine *m, struct machine_step *s)
 {
 	(void)s;
 	m->kind = KIND_SUSPECT;
-	m->accept_incomplete = false;
 	m->answered = false; /* the final read starts after the guards (M18) */
 	m->peer_nonce = 0;
 }
@@ -355,6 +354,7 @@ void act_close(struct machine *m, struct machine_step *s)
 	act_permit(m, s);
 	act_stop_run(m, s);
 	m->role_wait_ns = m->workload_wait_ns + 2 * m->options.request_ns;
+	m->accept_incomplete = false; /* it was this attempt's */
 	m->hint = false;
 	m->peer_nonce = 0;
 	m->lease_at_ns = s->now_ns;
