@@ -1,0 +1,314 @@
+/*
+ * Goal: the table of least rights is what the manifests of policy/rbac/ give, right by right, and
+ * one right more or less shows. Method: the manifests are read with libyaml, their rules become
+ * rights like those that an API server tells, and are held against the table; then one is taken
+ * away or added.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <yaml.h>
+
+#include "policy/rights.h"
+
+static struct us_config config;
+
+static config_text put(const char *text)
+{
+	static uint32_t used = 1;
+	uint32_t at = used;
+
+	(void)snprintf(config.pool + at, sizeof(config.pool) - at, "%s", text);
+	used += (uint32_t)strlen(text) + 1;
+	return at;
+}
+
+static int make_config(void **state)
+{
+	(void)state;
+	config.mode = CONFIG_STANDBY;
+	config.hub_count = 2;
+	config.hubs[0].name = put("hub-a");
+	config.hubs[1].name = config.self_name = put("hub-b");
+	config.namespace = put("kubeslice-controller");
+	config.worker_count = 1;
+	config.workers[0].name = put("worker-1");
+	config.follower.worker_namespace = put("kubeslice-system");
+	return 0;
+}
+
+/* --- Manifests ------------------------------------------------------------------------------- */
+
+static yaml_node_t *member(yaml_document_t *document, yaml_node_t *map, const char *key)
+{
+	if (!map || map->type != YAML_MAPPING_NODE)
+		return NULL;
+	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
+	     pair < map->data.mapping.pairs.top; pair++) {
+		yaml_node_t *name = yaml_document_get_node(document, pair->key);
+
+		if (strcmp((char *)name->data.scalar.value, key) == 0)
+			return yaml_document_get_node(document, pair->value);
+	}
+	return NULL;
+}
+
+static const char *text_of(yaml_document_t *document, yaml_node_t *map, const char *key)
+{
+	yaml_node_t *node = member(document, map, key);
+
+	return node && node->type == YAML_SCALAR_NODE ? (char *)node->data.scalar.value : "";
+}
+
+/* A list with commas; each item with an end of its own. */
+static void join(yaml_document_t *document, yaml_node_t *list, const char *end, struct buf *out)
+{
+	if (!list)
+		return;
+	for (yaml_node_item_t *item = list->data.sequence.items.start;
+	     item < list->data.sequence.items.top; item++) {
+		yaml_node_t *node = yaml_document_get_node(document, *item);
+
+		buf_printf(
+		    out, "%s%s%s", out->len ? "," : "", (char *)node->data.scalar.value, end);
+	}
+}
+
+static void add_rule(yaml_document_t *document, yaml_node_t *rule, struct rights *rights)
+{
+	yaml_node_t *groups = member(document, rule, "apiGroups");
+	struct buf verbs = buf_make(4096), names = buf_make(4096);
+
+	join(document, member(document, rule, "verbs"), "", &verbs);
+	join(document, member(document, rule, "resourceNames"), "", &names);
+	for (yaml_node_item_t *item = groups->data.sequence.items.start;
+	     item < groups->data.sequence.items.top; item++) {
+		const char *group =
+		    (char *)yaml_document_get_node(document, *item)->data.scalar.value;
+		struct buf resources = buf_make(4096);
+		char end[128] = "";
+
+		if (*group)
+			(void)snprintf(end, sizeof(end), ".%s", group);
+		join(document, member(document, rule, "resources"), end, &resources);
+		rights_add(rights, buf_str(&verbs), buf_str(&resources), buf_str(&names));
+		buf_free(&resources);
+	}
+	buf_free(&verbs);
+	buf_free(&names);
+}
+
+/* What is filled in when a manifest is applied. */
+static char *read_file(const char *path)
+{
+	static const char *const set[][2] = { { "{{N}}", "kubeslice-controller" },
+		{ "{{HUB}}", "hub-b" }, { "{{TOKENS}}", "kubeslice-rbac-worker-worker-1" } };
+	struct buf text = buf_make(1 << 20);
+	FILE *file = fopen(path, "r");
+	char line[1024];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		for (const char *at = line; *at;) {
+			size_t i = 0;
+
+			while (i < 3 && strncmp(at, set[i][0], strlen(set[i][0])) != 0)
+				i++;
+			if (i < 3) {
+				buf_puts(&text, set[i][1]);
+				at += strlen(set[i][0]);
+			} else {
+				buf_append(&text, at++, 1);
+			}
+		}
+	}
+	fclose(file);
+	return text.data;
+}
+
+/* Rights of all (Cluster)Roles of that name; those of a Role only `home`. */
+static void read_manifest(const char *path, const char *role, bool home, struct rights *rights)
+{
+	char *text = read_file(path);
+	yaml_parser_t parser;
+	yaml_document_t document;
+	yaml_node_t *root;
+
+	assert_true(yaml_parser_initialize(&parser));
+	yaml_parser_set_input_string(&parser, (unsigned char *)text, strlen(text));
+	for (;;) {
+		assert_true(yaml_parser_load(&parser, &document));
+		root = yaml_document_get_root_node(&document);
+		if (!root)
+			break;
+		if (strcmp(text_of(&document, member(&document, root, "metadata"), "name"), role) ==
+			0 &&
+		    (strcmp(text_of(&document, root, "kind"), "ClusterRole") == 0 ||
+			(home && strcmp(text_of(&document, root, "kind"), "Role") == 0))) {
+			yaml_node_t *rules = member(&document, root, "rules");
+
+			for (yaml_node_item_t *item = rules->data.sequence.items.start;
+			     item < rules->data.sequence.items.top; item++)
+				add_rule(
+				    &document, yaml_document_get_node(&document, *item), rights);
+		}
+		yaml_document_delete(&document);
+	}
+	yaml_document_delete(&document);
+	yaml_parser_delete(&parser);
+	free(text);
+}
+
+static const struct {
+	unsigned credential;
+	const char *file, *roles[2];
+} identities[] = {
+	{ CREDENTIAL_ELECTOR, "policy/rbac/hub.yaml", { "understudy-elector" } },
+	{ CREDENTIAL_PUBLISHER, "policy/rbac/hub.yaml", { "understudy-publisher" } },
+	{ CREDENTIAL_SYNCER, "policy/rbac/hub.yaml",
+	    { "understudy-syncer", "understudy-archive" } },
+	{ CREDENTIAL_PEER_OBSERVER, "policy/rbac/hub.yaml", { "understudy-peer-observer" } },
+	{ CREDENTIAL_PEER_SYNCER, "policy/rbac/hub.yaml", { "understudy-peer-syncer" } },
+	{ CREDENTIAL_WORKER, "policy/rbac/worker.yaml", { "understudy-hub-b" } },
+	{ CREDENTIAL_FOLLOWER, "policy/rbac/worker.yaml",
+	    { "understudy-follower", "understudy-follower-hub-b" } },
+};
+
+static void the_table_is_what_the_manifests_give(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(identities) / sizeof(identities[0]); i++)
+		for (int place = RIGHTS_AT_HOME; place <= RIGHTS_EVERYWHERE; place++) {
+			struct rights least = { 0 }, given = { 0 };
+			struct buf out = buf_make(4096);
+
+			for (int r = 0; r < 2 && identities[i].roles[r]; r++)
+				read_manifest(identities[i].file, identities[i].roles[r],
+				    place == RIGHTS_AT_HOME, &given);
+			/* The manifest is applied once per hub. */
+			if (identities[i].credential == CREDENTIAL_FOLLOWER &&
+			    place == RIGHTS_AT_HOME)
+				rights_add(&given, STR_LIT("get"), STR_LIT("secrets"),
+				    STR_LIT("understudy-hub-hub-a"));
+			assert_true(rights_least(
+			    &config, identities[i].credential, (enum rights_place)place, &least));
+			assert_false(least.failed || given.failed);
+			assert_true(given.count > 0);
+			if (!rights_compare(&given, &least, false, 4000, &out))
+				fail_msg("%s, place %d: %s",
+				    credential_name(identities[i].credential), place, out.data);
+			rights_free(&least);
+			rights_free(&given);
+			buf_free(&out);
+		}
+}
+
+static void replicas_have_their_own_rights(void **state)
+{
+	struct rights least = { 0 }, given = { 0 };
+	struct buf out = buf_make(4096);
+
+	(void)state;
+	config.mode = CONFIG_REPLICAS;
+	read_manifest("policy/rbac/replicas.yaml", "understudy-replica", true, &given);
+	assert_true(rights_least(&config, CREDENTIAL_ELECTOR, RIGHTS_AT_HOME, &least));
+	assert_true(rights_compare(&given, &least, false, 4000, &out));
+	rights_free(&least);
+	assert_true(rights_least(&config, CREDENTIAL_ELECTOR, RIGHTS_EVERYWHERE, &least));
+	assert_int_equal(least.count, 0);
+	config.mode = CONFIG_STANDBY;
+	rights_free(&least);
+	rights_free(&given);
+	buf_free(&out);
+}
+
+static void one_right_more_or_less_shows(void **state)
+{
+	struct rights least = { 0 }, held = { 0 };
+	struct buf out = buf_make(4096);
+
+	(void)state;
+	assert_true(rights_least(&config, CREDENTIAL_PEER_OBSERVER, RIGHTS_AT_HOME, &least));
+	rights_add(&held, STR_LIT("get,list"), STR_LIT("leases.coordination.k8s.io"),
+	    STR_LIT("kubeslice-controller-ha"));
+	rights_add(&held, STR_LIT("get"), STR_LIT("namespaces"), STR_LIT(""));
+	assert_false(rights_compare(&held, &least, false, 1000, &out));
+	assert_string_equal(out.data,
+	    "missing: watch leases.coordination.k8s.io kubeslice-controller-ha, get namespaces "
+	    "kube-system; too much: get namespaces *");
+	buf_clear(&out);
+	assert_false(rights_compare(&held, &least, true, 1000, &out));
+	assert_null(strstr(out.data, "too much"));
+	buf_clear(&out);
+	/* Much of one does not hide the other. */
+	for (int i = 0; i < 100; i++)
+		rights_add(&held, STR_LIT("get"), STR_LIT("secrets,configmaps"), STR_LIT(""));
+	assert_false(rights_compare(&held, &least, false, 300, &out));
+	assert_true(out.len < 360);
+	assert_non_null(strstr(out.data, "missing: "));
+	assert_non_null(strstr(out.data, "too much: "));
+	assert_non_null(strstr(out.data, " more"));
+	rights_free(&least);
+	rights_free(&held);
+	buf_free(&out);
+}
+
+static void a_secret_of_another_name_is_too_much(void **state)
+{
+	static const char *const names[] = { "kubeslice-rbac-worker-worker-1", "x-worker-worker-1",
+		"worker-1", "kubeslice-rbac-worker-worker-10", "*" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct rights least = { 0 }, held = { 0 };
+		struct buf out = buf_make(4096);
+
+		assert_true(rights_least(&config, CREDENTIAL_PUBLISHER, RIGHTS_EVERYWHERE, &least));
+		for (size_t r = 0; r < least.count; r++)
+			if (strncmp(least.texts[r], "get secrets", 11) != 0) {
+				char verb[32], resource[128], name[128];
+
+				assert_int_equal(sscanf(least.texts[r], "%31s %127s %127s", verb,
+						     resource, name),
+				    3);
+				rights_add(&held, str_of(verb), str_of(resource), str_of(name));
+			}
+		rights_add(&held, STR_LIT("get"), STR_LIT("secrets"), str_of(names[i]));
+		assert_int_equal(rights_compare(&held, &least, false, 1000, &out), i < 2);
+		rights_free(&least);
+		rights_free(&held);
+		buf_free(&out);
+	}
+}
+
+static void of_kubeslices_own_account_only_what_is_missing_counts(void **state)
+{
+	struct rights least = { 0 };
+
+	(void)state;
+	assert_false(rights_least(&config, CREDENTIAL_HUB_A, RIGHTS_AT_HOME, &least));
+	assert_int_equal(least.count, 2);
+	assert_string_equal(
+	    rights_namespace(&config, CREDENTIAL_HUB_A, RIGHTS_AT_HOME), "kubeslice-controller");
+	assert_null(rights_namespace(&config, CREDENTIAL_HUB_A, RIGHTS_EVERYWHERE));
+	rights_free(&least);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_table_is_what_the_manifests_give),
+		cmocka_unit_test(replicas_have_their_own_rights),
+		cmocka_unit_test(one_right_more_or_less_shows),
+		cmocka_unit_test(a_secret_of_another_name_is_too_much),
+		cmocka_unit_test(of_kubeslices_own_account_only_what_is_missing_counts),
+	};
+
+	return cmocka_run_group_tests(tests, make_config, NULL);
+}
