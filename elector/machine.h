@@ -543,7 +543,6 @@ struct machine {
 	int64_t try_at_ns, back_off_ns;
 	int64_t duel_ns;         /* added to the threshold after both hubs claimed at once */
 	bool told[REASON_COUNT]; /* conditions that were said and still last */
-	int exit_code;
 };
 
 struct machine_step;

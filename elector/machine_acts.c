@@ -222,13 +222,12 @@ void act_kind_initial(struct machine *m, struct machine_step *s)
 {
 	(void)s;
 	m->kind = KIND_INITIAL;
-	m->guard_tuple = m->peer.tuple;
 }
 
 static void claim_begin(struct machine *m, struct machine_step *s)
 {
+	CHECK(!m->valid_until_ns); /* I1: each way here has closed what was before */
 	m->epoch++;
-	m->valid_until_ns = 0;
 	m->leading_applied = false;
 	m->refused = false;
 	m->open_unknowns = 0;
@@ -263,11 +262,9 @@ void act_abort(struct machine *m, struct machine_step *s)
 	m->back_off_ns = back_ns;
 	m->try_at_ns =
 	    s->now_ns + back_ns + (int64_t)(s->event->random % (uint64_t)m->options.retry_ns);
-	m->syncer_hold = m->syncer != SYNCER_ON && back_ns < 5 * NS_PER_S;
+	m->syncer_hold = back_ns < 5 * NS_PER_S;
 	m->witness_asked_ns = 0;
-	m->answered = false;
 	m->peer_nonce = 0;
-	m->valid_until_ns = 0;
 	m->accept_incomplete = false;
 }
 
@@ -324,7 +321,6 @@ void act_open(struct machine *m, struct machine_step *s)
 	m->page_open = true;
 	if (m->options.workload)
 		m->workload_empty = false;
-	m->workload_wait_ns = 0;
 	m->back_off_ns = 0;
 	m->duel_ns = 0;
 	m->try_at_ns = 0;
@@ -355,7 +351,6 @@ void act_close(struct machine *m, struct machine_step *s)
 	act_stop_run(m, s);
 	m->role_wait_ns = m->workload_wait_ns + 2 * m->options.request_ns;
 	m->accept_incomplete = false; /* it was this attempt's */
-	m->hint = false;
 	m->peer_nonce = 0;
 	m->lease_at_ns = s->now_ns;
 }
@@ -379,13 +374,13 @@ void act_hint_over(struct machine *m, struct machine_step *s)
 
 void act_leave_75(struct machine *m, struct machine_step *s)
 {
-	m->exit_code = 75;
+	(void)m;
 	todo(s, TODO_EXIT)->code = 75;
 }
 
 void act_leave_78(struct machine *m, struct machine_step *s)
 {
-	m->exit_code = 78;
+	(void)m;
 	todo(s, TODO_EXIT)->code = 78;
 }
 

@@ -51,26 +51,26 @@ enum lease_want lease_wanted(const struct machine *m, int64_t now_ns)
 	}
 }
 
+/* Does the own Lease show this claim, as this process wrote it? */
+static bool claims_as(const struct machine *m, enum lease_phase phase)
+{
+	return m->own.instance == m->options.instance && own_claims(m) && m->own.phase == phase &&
+	       m->own.term == m->term;
+}
+
 bool lease_mismatch(const struct machine *m, int64_t now_ns)
 {
-	bool mine = m->own.exists && m->own.instance == m->options.instance;
 	bool says = m->own.ack_id == m->ack_id && m->own.ack == m->ack &&
 		    m->own.paused_us == m->paused_us && m->own.block.term == m->block.term &&
 		    m->own.block.acknowledged == m->block.acknowledged;
 
 	switch (lease_wanted(m, now_ns)) {
 	case WANT_NO_CLAIM:
-		return !mine || own_claims(m) || m->own.term != m->term || m->restamp || !says ||
-		       standby_due(m, now_ns);
-	case WANT_ACQUIRING:
-		return !mine || !own_claims(m) || m->own.phase != PHASE_ACQUIRING ||
-		       m->own.term != m->term || !m->valid_until_ns;
-	case WANT_LEADING:
-		return !mine || !own_claims(m) || m->own.phase != PHASE_LEADING ||
-		       m->own.term != m->term;
-	case WANT_DRAINING:
-		return !mine || !own_claims(m) || m->own.phase != PHASE_DRAINING ||
-		       m->own.handover != m->handover;
+		return m->own.instance != m->options.instance || own_claims(m) ||
+		       m->own.term != m->term || m->restamp || !says || standby_due(m, now_ns);
+	case WANT_ACQUIRING: return !claims_as(m, PHASE_ACQUIRING) || !m->valid_until_ns;
+	case WANT_LEADING: return !claims_as(m, PHASE_LEADING);
+	case WANT_DRAINING: return !claims_as(m, PHASE_DRAINING) || m->own.handover != m->handover;
 	case WANT_NOTHING: break;
 	}
 	return false;

@@ -215,7 +215,6 @@ void act_drain(struct machine *m, struct machine_step *s)
 	m->handover = s->event->command.operation;
 	m->drain_shown = false;
 	m->drain_until_ns = m->workload_wait_ns + 2 * m->options.request_ns;
-	m->hint = false;
 	take(m, s);
 }
 

@@ -200,6 +200,7 @@ static void carry_out(struct world *w, struct node *n, const struct machine_todo
 	case TODO_PROBE: api_ask(w, n, ASK_PROBE, n->slot, todo, false); break;
 	case TODO_EXIT:
 		world_say(w, world_index(w, n), todo->code == 75 ? "exits 75" : "exits 78");
+		n->exit_code = todo->code;
 		/* What is under way to it still arrives. */
 		world_post(w, EVENT_ELECTOR_EXIT, world_index(w, n), n->life, w->now + MS(50));
 		break;
@@ -393,7 +394,7 @@ static void dispatch(struct world *w, struct event *event)
 	case EVENT_ELECTOR_EXIT:
 		if (!mine)
 			break;
-		if (n->machine.exit_code == 78) /* understudyd ends, too: a person must look */
+		if (n->exit_code == 78) /* understudyd ends, too: a person must look */
 			fault_rows[VERB_STOP].act(
 			    w, &(struct fault){ .verb = VERB_STOP, .a = event->node });
 		else

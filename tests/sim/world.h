@@ -131,6 +131,7 @@ struct node {
 	struct machine_options options;
 	struct machine machine;
 	int64_t wake, restart_delay, born;
+	int exit_code; /* with which its elector leaves */
 
 	int64_t clock_base, clock_boot_ns, rate_ppm, wall_us;
 	int64_t until; /* paused */
