@@ -298,9 +298,8 @@ static void put_credential_file(
 	if (path == 0)
 		return;
 	file = file_at(config_text_at(c->config, path), S_IFREG);
-	if (!secret)
-		audit_judge_file(c->out, AUDIT_CREDENTIAL, name, &file,
-		    secret ? &read_by_root : &written_by_root);
+	audit_judge_file(
+	    c->out, AUDIT_CREDENTIAL, name, &file, secret ? &read_by_root : &written_by_root);
 }
 
 static void put_credential(const struct collector *c, unsigned number)

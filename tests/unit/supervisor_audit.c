@@ -5,6 +5,7 @@
  * against verify.c, which decides over lives; then the socket of a planned supervisor.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -384,6 +385,9 @@ static int open_supervisor(void **state)
 	config.uid_base = 61000;
 	config.run_directory = 1;
 	(void)snprintf(config.pool + 1, sizeof(config.pool) - 1, "%s", directory);
+	(void)snprintf(config.pool + 200, sizeof(config.pool) - 200, "%s/token", directory);
+	config.credentials[CREDENTIAL_ELECTOR].token_file = 200;
+	close(open(config.pool + 200, O_CREAT | O_WRONLY, 0400));
 	supervisor.config = &config;
 	supervisor.options.config = "/nonexistent";
 	supervisor.listeners[0] = supervisor.listeners[1] = supervisor.admin.listener = -1;
@@ -412,6 +416,7 @@ static int close_supervisor(void **state)
 	(void)snprintf(fence, sizeof(fence), "%s/fence", directory);
 	(void)unlink(fence);
 	(void)unlink(path);
+	(void)unlink(config.pool + 200);
 	return rmdir(directory);
 }
 
@@ -479,11 +484,14 @@ static void a_connection_is_answered_with_all_rows(void **state)
 	assert_true(find(&out, AUDIT_FILE, "audit.sock", &row));
 	assert_int_equal(row.verdict, AUDIT_OK);
 	assert_string_equal(row.effective, "uid 0, gid 0, mode 0600");
+	assert_true(find(&out, AUDIT_CREDENTIAL, "/token", &row));
+	assert_int_equal(row.verdict, AUDIT_OK);
 	/* Nothing was started: no process is called in order. */
 	assert_true(find(&out, AUDIT_PROCESS, "state", &row));
 	assert_int_equal(row.verdict, AUDIT_UNVERIFIED);
 	buf_free(&out);
 
+	assert_int_equal(chmod(config.pool + 200, 0404), 0);
 	assert_int_equal(chmod(path, 0666), 0);
 	assert_int_equal(chmod(directory, 0777), 0);
 	out = buf_make(AUDIT_MAX_BYTES);
@@ -491,6 +499,8 @@ static void a_connection_is_answered_with_all_rows(void **state)
 	assert_true(find(&out, AUDIT_FILE, "audit.sock", &row));
 	assert_int_equal(row.verdict, AUDIT_FINDING);
 	assert_true(find(&out, AUDIT_FILE, directory, &row));
+	assert_int_equal(row.verdict, AUDIT_FINDING);
+	assert_true(find(&out, AUDIT_CREDENTIAL, "/token", &row));
 	assert_int_equal(row.verdict, AUDIT_FINDING);
 	buf_free(&out);
 }
