@@ -142,11 +142,13 @@ static void put_protections(const struct subject *subject, const struct verify_e
 {
 	static const unsigned bits[] = { SANDBOX_LANDLOCK_FS, SANDBOX_LANDLOCK_NET,
 		SANDBOX_LANDLOCK_SCOPE, SANDBOX_MDWE, SANDBOX_MLOCK };
-	static const char *const words[] = { "opens no file", "connects to no TCP port but its own",
-		"reaches no abstract socket and signals no process outside",
-		"makes no memory "
-		"executable",
-		"may lock its secrets in memory" };
+	static const char *const words[] = {
+		"opens no file",
+		"connects to no TCP port but its own",
+		"reaches no abstract socket, signals no process outside",
+		"makes no memory executable",
+		"may lock its secrets in memory",
+	};
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		struct audit_row row = { .what = "" };
