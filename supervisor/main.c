@@ -74,7 +74,7 @@ static void on_signal(void *arg, uint32_t events)
 		if (number == SIGCHLD)
 			init_reap(process_on_ended, supervisor);
 		else if (number == SIGTERM || number == SIGINT || number == SIGQUIT)
-			supervisor->stop_asked = true;
+			stop_ask(supervisor);
 		else if (number == SIGHUP)
 			supervisor->reload.asked = true;
 	}

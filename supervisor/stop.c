@@ -16,6 +16,9 @@
 #define ELECTOR_NS 5000000000LL
 #define RUNNER_NS  3000000000LL
 #define OTHERS_NS  3000000000LL
+/* The same for a stop that was asked for twice. The runner keeps its time: it kills at once then,
+ * and what is left of its uid must not outlive us. */
+#define HURRIED_NS 300000000LL
 
 enum stop_stage { STOP_BEGIN, STOP_ELECTOR, STOP_WORKLOAD, STOP_RUNNER, STOP_OTHERS, STOP_DONE };
 
@@ -69,12 +72,29 @@ static bool all_gone(const struct supervisor *supervisor)
 	return true;
 }
 
+void stop_ask(struct supervisor *supervisor)
+{
+	if (supervisor->stop_asked && !supervisor->stop_hurried)
+		log_warn("told again to stop: nobody is waited for any more");
+	supervisor->stop_hurried = supervisor->stop_asked;
+	supervisor->stop_asked = true;
+}
+
+/* The end of a stage that began, or begins, now or before. */
+static int64_t bounded(const struct supervisor *supervisor, int64_t until_ns, int64_t now_ns)
+{
+	bool hurried = supervisor->stop_hurried && supervisor->stop_stage != STOP_RUNNER;
+
+	return hurried && until_ns > now_ns + HURRIED_NS ? now_ns + HURRIED_NS : until_ns;
+}
+
 /* Begins the stage. */
 static void enter(struct supervisor *supervisor, enum stop_stage stage, int64_t now_ns)
 {
 	struct process *runner = slot(supervisor, ROLE_RUNNER);
 	int64_t until_ns = now_ns + OTHERS_NS;
 
+	supervisor->stop_stage = stage;
 	switch (stage) {
 	case STOP_ELECTOR:
 		log_info("stopping: elector, workload, then the others");
@@ -93,12 +113,11 @@ static void enter(struct supervisor *supervisor, enum stop_stage stage, int64_t 
 			process_hang_up(runner, now_ns);
 		until_ns = now_ns + RUNNER_NS;
 		break;
-	case STOP_OTHERS: stop_others(supervisor, until_ns); break;
+	case STOP_OTHERS: stop_others(supervisor, bounded(supervisor, until_ns, now_ns)); break;
 	case STOP_BEGIN:
 	case STOP_DONE: break;
 	}
-	supervisor->stop_stage = stage;
-	supervisor->stop_until_ns = until_ns;
+	supervisor->stop_until_ns = bounded(supervisor, until_ns, now_ns);
 }
 
 static bool finished(struct supervisor *supervisor, int64_t now_ns)
@@ -117,6 +136,7 @@ static bool finished(struct supervisor *supervisor, int64_t now_ns)
 
 bool stop_due(struct supervisor *supervisor, int64_t now_ns, int64_t *next_ns)
 {
+	supervisor->stop_until_ns = bounded(supervisor, supervisor->stop_until_ns, now_ns);
 	while (supervisor->stop_stage != STOP_DONE &&
 	       (finished(supervisor, now_ns) || now_ns >= supervisor->stop_until_ns))
 		enter(supervisor, supervisor->stop_stage + 1, now_ns);

@@ -186,6 +186,7 @@ struct supervisor {
 
 	bool ready; /* READY=1 was told */
 	bool stop_asked;
+	bool stop_hurried;        /* and asked again: no stage waits for long */
 	enum exit_code stop_code; /* what understudyd ends with when the stop is done */
 	unsigned stop_stage;      /* enum of stop.c */
 	int64_t stop_until_ns;

@@ -129,6 +129,34 @@ static void each_stage_is_bounded(void **state)
 	assert_true(now_ns <= 25 * S);
 }
 
+/* A second SIGTERM: no stage waits for its time, and the runner, which then kills at once, still
+ * has what it needs to empty the workload's uid. */
+static void asked_again_nobody_is_waited_for(void **state)
+{
+	int64_t now_ns = S;
+
+	(void)state;
+	supervisor.stop_asked = false;
+	stop_ask(&supervisor);
+	assert_true(supervisor.stop_asked && !supervisor.stop_hurried);
+	assert_false(stop(0));
+	assert_true(next_ns >= 5 * S);
+	stop_ask(&supervisor);
+	assert_false(stop(now_ns));
+	assert_true(next_ns < 2 * S);
+	while (runner->control.fd >= 0) {
+		now_ns = next_ns;
+		assert_false(stop(now_ns));
+	}
+	assert_true(now_ns < 2 * S);
+	assert_true(next_ns >= now_ns + 3 * S);
+	runner->pid = 0;
+	assert_false(stop(now_ns));
+	assert_int_equal(heard(monitor_end), CONTROL_STOP);
+	assert_true(monitor->kill_ns < 3 * S);
+	assert_true(stop(next_ns));
+}
+
 /* An elector that ended so, as the reaper sees it. */
 static void elector_ends(int code)
 {
@@ -189,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(elector_then_workload_then_runner_then_others),
 		TEST(each_stage_is_bounded),
+		TEST(asked_again_nobody_is_waited_for),
 		TEST(with_nothing_running_it_ends_at_once),
 		TEST(without_a_workload_there_is_no_grace),
 		TEST(an_identity_clash_ends_us_with_its_code),
