@@ -129,11 +129,15 @@ PRINTERS := $(BUILD)/privileges $(BUILD)/messages $(BUILD)/configuration $(BUILD
 
 # One hostile process per role; it is started by the supervisor's own code.
 ATTACK := $(BUILD)/attack/attack
-$(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)/obj/build_id.o \
-    $(call archives,ipc policy base)
+# The steps of a start, which single layers and mutants leave out.
+WRAPPED := seccomp_load sandbox_before_exec landlock_restrict setgroups setresgid setresuid prctl \
+    setrlimit syscall
+comma := ,
+$(ATTACK): $(call objects,tests/attack) $(BUILD)/obj/supervisor/start.o $(BUILD)/obj/supervisor/verify.o \
+    $(BUILD)/obj/build_id.o $(call archives,ipc policy base)
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(LDFLAGS) -Wl,--wrap=seccomp_load,--wrap=sandbox_before_exec -o $@ $^ -lmsgpackc -lcap
+	@$(CC) $(LDFLAGS) $(patsubst %,-Wl$(comma)--wrap=%,$(WRAPPED)) -o $@ $^ -lmsgpackc -lcap
 
 # Roles that turn hostile on a running pair: each as it is linked, its main under another name, and
 # one in front of it. The dialer keeps what it should close and answers what it should not.

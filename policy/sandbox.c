@@ -297,11 +297,16 @@ static int lower_limit(int resource, rlim_t most)
 	return setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
+/* A limit of 0 would silence a log that is a file; it is a pipe (F13). */
+uint64_t sandbox_file_bytes(enum role role)
+{
+	return role_row(role)->syscalls & SYSCALLS_HANDOVER ? 1024 * 1024 : 0;
+}
+
 int sandbox_after_exec(struct role_id id, struct err *err)
 {
 	const struct role_row *row = role_row(id.role);
-	/* A file limit of 0 would silence a log that is a file; it is a pipe (F13). */
-	rlim_t file_bytes = row->syscalls & SYSCALLS_HANDOVER ? 1024 * 1024 : 0;
+	rlim_t file_bytes = sandbox_file_bytes(id.role);
 
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return err_set(err, "sandbox: not dumpable: %s", strerror(errno));
@@ -342,6 +347,19 @@ static void warm_up(void)
 	(void)ignored;
 	tzset();
 	(void)localtime_r(&now, &tm);
+}
+
+/* What an exec as root would give back, and what ends the process with its supervisor: no file of
+ * /proc tells of either, so that each process looks at itself (F15, F39). */
+static int check_inheritance(unsigned waived, struct err *err)
+{
+	int death = 0;
+
+	if (!(waived & SANDBOX_BOUNDING_SET) && prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) != SECUREBITS)
+		return err_set(err, "sandbox: securebits are not those of the row");
+	if (prctl(PR_GET_PDEATHSIG, &death, 0, 0, 0) != 0 || death != SIGKILL)
+		return err_set(err, "sandbox: the process would outlive its supervisor");
+	return 0;
 }
 
 /* What has to hold in every role, waivers or not. */
@@ -456,7 +474,7 @@ int sandbox_lock(
 	if (landlock < 0)
 		return -1;
 	bits |= (unsigned)landlock;
-	if (check_required(bits, waived, err) != 0)
+	if (check_required(bits, waived, err) != 0 || check_inheritance(waived, err) != 0)
 		return -1;
 	seccomp_build_second(&filter, id.role, getpid());
 	if (seccomp_load(&filter) != 0)

@@ -43,6 +43,8 @@ unsigned sandbox_available(void);
  */
 const char *sandbox_before_exec(struct role_id id, uid_t uid, unsigned waived);
 
+/* RLIMIT_FSIZE of a role but the runner, in bytes. */
+uint64_t sandbox_file_bytes(enum role role);
 /* First thing in a role's main: not dumpable, rlimits of the row (F13). 0 or -1 with the step. */
 int sandbox_after_exec(struct role_id id, struct err *err);
 /*

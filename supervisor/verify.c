@@ -113,7 +113,8 @@ int verify_parse_limits(const char *text, struct verify_facts *facts, struct err
 	if (!read_limit(text, "Max core file size", &facts->core, &facts->limits_fixed) ||
 	    !read_limit(text, "Max processes", &facts->processes, &facts->limits_fixed) ||
 	    !read_limit(text, "Max open files", &facts->files, &facts->limits_fixed) ||
-	    !read_limit(text, "Max data size", &facts->data_bytes, &facts->limits_fixed))
+	    !read_limit(text, "Max data size", &facts->data_bytes, &facts->limits_fixed) ||
+	    !read_limit(text, "Max file size", &facts->file_bytes, &facts->limits_fixed))
 		return err_set(err, "limits have another form than expected");
 	return 0;
 }
@@ -271,6 +272,8 @@ static int judge_limits(
 	if (facts->data_bytes > (uint64_t)row->data_mib << 20)
 		return err_set(err, "may have %" PRIu64 " bytes of data, expected at most %u MiB",
 		    facts->data_bytes, row->data_mib);
+	if (facts->file_bytes > sandbox_file_bytes(expected->id.role))
+		return err_set(err, "may write files of %" PRIu64 " bytes", facts->file_bytes);
 	return 0;
 }
 

@@ -24,8 +24,9 @@ struct verify_facts {
 	bool has_groups;
 	uint64_t caps[5]; /* inheritable, permitted, effective, bounding, ambient */
 	uint32_t no_new_privs, seccomp, filters, threads, tracer, parent;
-	uint64_t core, processes, files, data_bytes; /* soft limits; UINT64_MAX: unlimited */
-	bool limits_fixed;                           /* soft equals hard in all four */
+	/* Soft limits; UINT64_MAX: unlimited. */
+	uint64_t core, processes, files, data_bytes, file_bytes;
+	bool limits_fixed; /* soft equals hard in all five */
 	uint32_t fd_count;
 	bool has_first_fds; /* 0 to 3 are open */
 };

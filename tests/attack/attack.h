@@ -134,6 +134,15 @@ bool process_tell(struct started *started, unsigned type, const uint64_t a[3], i
 /* Reaps and closes; its last words go into text. The status of waitpid. */
 int process_end(struct started *started, bool kill_it, char *text, size_t size);
 
+/* --- mutants.c ------------------------------------------------------------------------------ */
+
+/* From here on this process, and what it starts, leaves out that step; 0: none. */
+void mutant_become(unsigned number, bool executed);
+/* The filter that is loaded next is the one that is left out. */
+bool mutant_forgets_filter(void);
+/* How many were judged wrongly; reported. */
+unsigned mutants_run(enum role role);
+
 /* --- peers.c -------------------------------------------------------------------------------- */
 
 /* Sends each packet that the role can send, from a locked process, to a peer that receives as real

@@ -97,10 +97,13 @@ int hostile_main(enum role self, int argc, char **argv)
 	const char *job = argc > 4 ? argv[2] : "";
 	unsigned number = argc > 4 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 	enum layer layers = argc > 4 ? (enum layer)strtoul(argv[4], NULL, 10) : LAYER_ALL;
-	struct role_process *process = layers & LAYER_USER ? role_begin(self, argc, argv) : NULL;
 	bool dialer = (ROLE_BIT(self) & ROLE_DIALERS) != 0;
 	bool receives = strcmp(job, JOB_RECEIVE) == 0;
+	struct role_process *process;
 	struct scene scene = { 0 };
+
+	mutant_become(receives ? number : 0, true);
+	process = layers & LAYER_USER ? role_begin(self, argc, argv) : NULL;
 
 	if (!receives && pread(FD_SCENE, &scene, sizeof(scene), 0) != sizeof(scene))
 		return EXIT_USAGE;

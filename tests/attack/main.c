@@ -290,6 +290,7 @@ int main(int argc, char **argv)
 	scene_lay_out(&place);
 	wrong = control_all(&place);
 	printf("%-14s %-42s %-21s %-8s %s\n", "role", "probe", "layers", "expected", "got");
+	wrong += mutants_run(ROLE_OBSERVER);
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct count count = { .role = kinds[i] };
 

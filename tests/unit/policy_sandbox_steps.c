@@ -124,6 +124,33 @@ static int forget_capset(void)
 		   ? NOT_LOCKED
 		   : lock_complains(ROLE_SYNCER, SANDBOX_ALL, "capabilities are left");
 }
+/* Everything but one prctl, which no file of /proc would show. */
+static int undo(unsigned option, unsigned long value, const char *part)
+{
+	struct err err = { "" };
+	struct role_id id = { ROLE_SYNCER, 0 };
+
+	if (before_exec(ROLE_SYNCER) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+	    prctl((int)option, value, 0, 0, 0) != 0)
+		return NOT_LOCKED;
+	if (sandbox_lock(id, NO_PORTS, 0, &err) >= 0)
+		return NO_ERROR;
+	return strstr(err.text, part) ? PASSED : 1;
+}
+static int forget_parent_death_signal(void)
+{
+	return undo(PR_SET_PDEATHSIG, 0, "outlive");
+}
+/* They are locked once set: the whole way by hand, without them. */
+static int forget_securebits(void)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
+			return NOT_LOCKED;
+	if (half_dropped(UID_BASE, 0, true) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+		return NOT_LOCKED;
+	return lock_complains(ROLE_SYNCER, 0, "securebits");
+}
 static int ports_for_a_role_without(void)
 {
 	struct role_id id = { ROLE_SYNCER, 0 };
@@ -139,7 +166,7 @@ static void test_a_forgotten_step_is_found(void **state)
 {
 	static int (*const mutants[])(void) = { forget_all, forget_groups, forget_no_new_privileges,
 		forget_filter_1, forget_after_exec, forget_saved_uid, forget_capset,
-		ports_for_a_role_without };
+		forget_parent_death_signal, forget_securebits, ports_for_a_role_without };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(mutants) / sizeof(mutants[0]); i++) {

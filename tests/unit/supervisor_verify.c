@@ -144,6 +144,10 @@ static void each_mutant_of_limits_is_found(void **state)
 		mutate(limits_text, "64                   64 ", "65                   65 ")),
 	    -1);
 	assert_int_equal(judge(&observer, status_text,
+			     mutate(limits_text, "file size             0                    0 ",
+				 "file size             1                    1 ")),
+	    -1);
+	assert_int_equal(judge(&observer, status_text,
 			     mutate(limits_text, "134217728            134217728",
 				 "unlimited            unlimited")),
 	    -1);
