@@ -197,6 +197,20 @@ static void what_escapes_is_ended(void **state)
 	assert_non_null(strstr(log_so_far(), "workload ended: signal 9"));
 }
 
+/* Faster than anybody could count it: only its limit of processes bounds it (F5). */
+static void what_forks_without_end_is_ended(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	set_script("trap '' TERM; fork() { fork & fork & wait; }; echo up; fork 2>/dev/null");
+	assert_true(command_start(&runner, 7));
+	await("workload: up");
+	end_all();
+	assert_int_equal(runner.pid, 0);
+	assert_true(command_is_empty(&runner));
+}
+
 static void a_command_that_is_not_there_is_said(void **state)
 {
 	siginfo_t info;
@@ -240,6 +254,7 @@ int main(void)
 		TEST(a_workers_command_gets_its_hub_W10),
 		TEST(the_command_inherits_three_descriptors),
 		TEST(what_escapes_is_ended),
+		TEST(what_forks_without_end_is_ended),
 		TEST(a_command_that_is_not_there_is_said),
 		TEST(a_flood_of_output_is_bounded),
 	};

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"understudy.test/bed/cluster"
@@ -195,9 +196,27 @@ func (r *run) repointer(ctx context.Context) error {
 	return nil
 }
 
-// failOver: what was attacked does its work.
+// allGone is nil when nothing of a hub's understudyd is left: the processes that it had, its runner
+// under uid 0 among them, and whoever else runs under its uids.
+func allGone(h *pair.Hub, roles []pair.Role, workload int) error {
+	if len(roles) < 8 || workload == 0 {
+		return fmt.Errorf("%d roles ran and workload %d: too few to say anything", len(roles), workload)
+	}
+	for _, role := range roles {
+		if err := syscall.Kill(role.Pid, 0); err == nil {
+			return fmt.Errorf("%s, pid %d, is still there", role.Name, role.Pid)
+		}
+	}
+	if n := h.Orphans(); n > 0 {
+		return fmt.Errorf("%d processes under its uids", n)
+	}
+	return nil
+}
+
+// failOver: what was attacked does its work, and ends as a whole.
 func (r *run) failOver(ctx context.Context) error {
 	r.check(errors.Join(r.armed(ctx), r.equal(ctx)), "hub-b is armed, both hubs are equal")
+	r.check(r.frozen(ctx), "hub-a's supervisor and elector stand still: its runner ends the workload (F5, H18)")
 	r.a.Kill()
 	if err := r.a.Cluster.Kill(cluster.ControlPlane...); err != nil {
 		return err
@@ -206,5 +225,45 @@ func (r *run) failOver(ctx context.Context) error {
 	r.check(errors.Join(err, r.b.Fault(), r.follow(ctx, r.b)), "hub-a is killed: hub-b takes over, both workers follow it")
 	_, err = r.b.Admin.Get(ctx, kube.SliceConfigs.Path(pair.Project, "green"))
 	r.check(err, "and it has the slices")
+
+	var workload int
+	err = eventually(ctx, func() error {
+		if workload = r.b.Workload(); workload == 0 {
+			return errors.New("hub-b leads and runs no workload")
+		}
+		return nil
+	})
+	roles := r.b.Roles()
+	r.b.Kill()
+	r.check(errors.Join(err, eventually(ctx, func() error { return allGone(r.b, roles, workload) })),
+		"hub-b's supervisor is killed: all %d processes end with it, and the workload (pitfall 9)", len(roles))
 	return nil
+}
+
+// frozen stops whoever could tell the runner of hub-a anything, and waits for the end of its workload.
+func (r *run) frozen(ctx context.Context) error {
+	const elector = 4
+	if r.a.Workload() == 0 {
+		return errors.New("hub-a runs no workload")
+	}
+	pids := []int{r.a.Daemon().Pid()}
+	for _, role := range r.a.Roles() {
+		if role.UID == r.a.UIDBase()+elector {
+			pids = append(pids, role.Pid)
+		}
+	}
+	if len(pids) != 2 {
+		return errors.New("hub-a has no elector")
+	}
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return err
+		}
+	}
+	return eventually(ctx, func() error {
+		if pid := r.a.Workload(); pid != 0 {
+			return fmt.Errorf("pid %d still runs", pid)
+		}
+		return nil
+	})
 }
