@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "tests/attack/live/live.h"
 
-#define STEP_NS (100 * BASE_NS_PER_MS)
+#define STEP_NS (1500 * BASE_NS_PER_MS)
 
 static struct {
 	struct role_process *process;

@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) (*pair.Pair, error) {
 		name string
 		run  func(*run, context.Context) error
 	}{
-		{"start", (*run).start}, {"syncer", (*run).syncer}, {"monitor", (*run).monitor},
+		{"start", (*run).start}, {"secrets", (*run).secrets}, {"syncer", (*run).syncer}, {"monitor", (*run).monitor},
 		{"dialer", (*run).dialer}, {"repointer", (*run).repointer}, {"failover", (*run).failOver},
 	} {
 		if err := part.run(r, ctx); err != nil {

@@ -236,7 +236,7 @@ func (r *run) failOver(ctx context.Context) error {
 	roles := r.b.Roles()
 	r.b.Kill()
 	r.check(errors.Join(err, eventually(ctx, func() error { return allGone(r.b, roles, workload) })),
-		"hub-b's supervisor is killed: all %d processes end with it, and the workload (pitfall 9)", len(roles))
+		"hub-b's supervisor is killed: all %d processes end with it, and the workload (P9)", len(roles))
 	return nil
 }
 
