@@ -83,13 +83,23 @@ struct packet {
 	/* Sends; 0 or errno. */
 	int (*send)(enum role self, enum role peer);
 	enum packet_answer wanted;
-	uint32_t roles; /* ROLE_BITs that can send it at all */
+	unsigned needs; /* PACKET_NEEDS_* */
+};
+
+/* What a packet cannot be sent without. */
+enum {
+	PACKET_NEEDS_OWN = 1 << 0,     /* a message from the role to the peer exists */
+	PACKET_NEEDS_OTHERS = 1 << 1,  /* the peer gets a message that the role may not send */
+	PACKET_NEEDS_PASSING = 1 << 2, /* the role's filter lets descriptors pass */
+	PACKET_NEEDS_LOADER = 1 << 3,
+	PACKET_NEEDS_MANY = 1 << 4 /* the role may say more than one thing on a link */
 };
 
 extern const struct packet packets[];
 extern const unsigned packet_count;
-/* With whom a hostile role talks here; ROLE_COUNT: it has no link. */
-enum role packet_peer(enum role self);
+/* With whom a role talks, as ROLE_BITs. */
+uint32_t packet_peers(enum role self);
+bool packet_applies(const struct packet *packet, enum role self, enum role peer);
 /* Another role that can send something to `peer`; and that message: its length, 0 for none. */
 enum role packet_honest_sender(enum role peer, enum role except);
 size_t packet_honest(enum role from, enum role to, char *bytes, size_t size);
@@ -128,6 +138,9 @@ struct started {
  * to try. place: NULL for a role without a scene. False: reported. */
 bool process_start(struct started *started, enum role role, enum layer layers, const char *job,
     unsigned number, const struct place *place);
+/* The same of a role whose packets go to that peer. */
+bool process_start_towards(struct started *started, enum role role, enum role peer, unsigned packet,
+    const struct place *place);
 /* The next control packet of that type, or false: the process ended, or wait_ms went by. */
 bool process_await(struct started *started, unsigned type, uint64_t *a0, int wait_ms);
 bool process_tell(struct started *started, unsigned type, const uint64_t a[3], int fd);
@@ -148,7 +161,7 @@ unsigned mutants_run(enum role role);
 /* Sends each packet that the role can send, from a locked process, to a peer that receives as real
  * ones do; told(ctx, packet, how, wrong) for each, wrong NULL when it went as it should. */
 typedef void packet_told(
-    void *ctx, const struct packet *packet, const char *how, const char *wrong);
+    void *ctx, const struct packet *packet, enum role peer, const char *how, const char *wrong);
 void peers_attack(struct place *place, enum role role, packet_told *told, void *ctx);
 
 /* --- hostile.c ------------------------------------------------------------------------------ */

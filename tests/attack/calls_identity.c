@@ -1,6 +1,7 @@
 /*
  * What a hostile role tries with what it is (see calls.h): uid, groups, capabilities, limits, its
  * own filters, namespaces, names.
+ * Pitfalls: P6, P56, P62, P65, P68, P71.
  */
 #include <grp.h>
 #include <linux/capability.h>

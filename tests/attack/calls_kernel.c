@@ -1,6 +1,7 @@
 /*
  * What a hostile role tries with the kernel itself (see calls.h): its largest interfaces, other
  * ways into it, descriptors bent to another use, clocks. Nothing here changes the machine.
+ * Pitfalls: P46, P50, P55.
  */
 #include <linux/bpf.h>
 #include <linux/futex.h>

@@ -1,6 +1,7 @@
 /*
  * What a hostile role tries with memory (see calls.h): code that nobody checked, memory that is
  * shared or has no name, more of it than its row allows.
+ * Pitfalls: P57, P98.
  */
 #include <mqueue.h>
 #include <sys/ipc.h>

@@ -1,6 +1,7 @@
 /*
  * What a hostile role tries with the network (see calls.h): sockets of its own, those that it was
  * given, the settings of both.
+ * Pitfalls: P53, P54, P56.
  */
 #include <arpa/inet.h>
 #include <linux/filter.h>

@@ -1,6 +1,7 @@
 /*
  * What a hostile role tries with other processes (see calls.h): new ones, the supervisor, and a
  * neighbour under its own uid, whom the rules for users would not protect.
+ * Pitfalls: P48, P69, P70.
  */
 #include <linux/sched.h>
 #include <sched.h>

@@ -55,13 +55,14 @@ static int watch_link(int wait_ms)
 	return EXIT_CUT;
 }
 
-static int attack(const char *job, unsigned number, enum role self, const struct scene *scene)
+static int attack(
+    const char *job, unsigned number, enum role self, enum role peer, const struct scene *scene)
 {
 	int error;
 
 	if (strcmp(job, JOB_CALL) == 0)
 		return attempt_at(number)->try(scene);
-	error = packets[number].send(self, packet_peer(self));
+	error = packets[number].send(self, peer);
 	if (error)
 		return error;
 	return watch_link(packets[number].wanted == PACKET_CUT ? PACKET_CUT_MS : PACKET_TAKEN_MS);
@@ -118,5 +119,5 @@ int hostile_main(enum role self, int argc, char **argv)
 		tell_ready();
 	}
 	/* Not through exit: it would run code of libraries that the attempt is not about. */
-	_exit(attack(job, number, self, &scene));
+	_exit(attack(job, number, self, argc > 5 ? role_by_name(argv[5]) : self, &scene));
 }

@@ -65,7 +65,7 @@ static const char *error_name(int error)
 static void row(struct count *count, const char *probe, const char *layers, const char *expected,
     const char *got, const char *wrong)
 {
-	printf("%-14s %-42s %-21s %-8s %s\n", role_name(count->role), probe, layers, expected, got);
+	printf("%-14s %-56s %-21s %-8s %s\n", role_name(count->role), probe, layers, expected, got);
 	if (wrong)
 		printf("not ok - hostile %s: %s: %s\n", role_name(count->role), probe, wrong);
 	count->probes++;
@@ -232,13 +232,17 @@ static void attempt_as(struct place *place, struct count *count, unsigned number
 	    how, wrong[0] ? wrong : NULL);
 }
 
-static void on_packet(void *ctx, const struct packet *packet, const char *how, const char *wrong)
+static void on_packet(
+    void *ctx, const struct packet *packet, enum role peer, const char *how, const char *wrong)
 {
 	struct count *count = ctx;
 	const bool cut = packet->wanted == PACKET_CUT;
+	char what[96];
+
+	(void)snprintf(what, sizeof(what), "%s: %s", role_name(peer), packet->name);
 
 	count->succeeded += wrong != NULL && cut;
-	row(count, packet->name, cut ? "receiver" : "-", cut ? "cut" : "arrives", how, wrong);
+	row(count, what, cut ? "receiver" : "-", cut ? "cut" : "arrives", how, wrong);
 }
 
 /* --- All ------------------------------------------------------------------------------------ */
@@ -289,7 +293,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	scene_lay_out(&place);
 	wrong = control_all(&place);
-	printf("%-14s %-42s %-21s %-8s %s\n", "role", "probe", "layers", "expected", "got");
+	printf("%-14s %-56s %-21s %-8s %s\n", "role", "probe", "layers", "expected", "got");
 	wrong += mutants_run(ROLE_OBSERVER);
 	for (unsigned i = 0; i < KINDS; i++) {
 		struct count count = { .role = kinds[i] };

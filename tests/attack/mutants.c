@@ -3,6 +3,7 @@
  * here around the calls that make the steps (Makefile). Such a process must find it itself, before
  * it says READY, or the supervisor's own look at it must; one that leaves out nothing is accepted,
  * else this would prove nothing.
+ * Pitfalls: P57, P62, P63, P64, P66, P68, P71.
  */
 #include <errno.h>
 #include <grp.h>
@@ -210,7 +211,7 @@ unsigned mutants_run(enum role role)
 		    !said ? text
 		    : why ? why
 			  : "");
-		printf("%-14s %-42s %-21s %-8s %s\n", "mutant", steps[i].name, "-",
+		printf("%-14s %-56s %-21s %-8s %s\n", "mutant", steps[i].name, "-",
 		    i == 0 ? "accepted" : "refused", how);
 		if (refused != (i > 0)) {
 			printf("not ok - a mutant that %s: %s\n", steps[i].name, how);

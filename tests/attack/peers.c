@@ -34,23 +34,32 @@ static bool grant(struct target *target, enum role from, int fd)
 				   : process_tell(&target->started, CONTROL_LINK, link, fd);
 }
 
-static bool open_target(struct target *target, enum role hostile)
+/* A link of somebody honest to the receiver; where nobody else may send to it, of the role itself,
+ * anew each time. */
+static bool open_honest_link(struct target *target)
 {
 	int pair[2];
+	bool granted;
 
-	*target = (struct target){ .peer = packet_peer(hostile), .honest_link = -1 };
-	target->honest = packet_honest_sender(target->peer, hostile);
-	if (target->honest == ROLE_COUNT ||
-	    !process_start(&target->started, target->peer, LAYER_ALL, JOB_RECEIVE, 0, NULL))
-		return false;
-	if (!process_await(&target->started, CONTROL_READY, NULL, ANSWER_MS) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+	if (target->honest_link >= 0)
+		close(target->honest_link);
+	target->honest_link = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return false;
 	target->honest_link = pair[0];
-	if (!grant(target, target->honest, pair[1]))
-		return false;
+	granted = grant(target, target->honest, pair[1]);
 	close(pair[1]);
-	return true;
+	return granted;
+}
+
+static bool open_target(struct target *target, enum role hostile, struct place *place)
+{
+	target->honest = packet_honest_sender(target->peer, hostile);
+	if (target->honest == ROLE_COUNT)
+		target->honest = hostile;
+	return process_start(&target->started, target->peer, LAYER_ALL, JOB_RECEIVE, 0, place) &&
+	       process_await(&target->started, CONTROL_READY, NULL, ANSWER_MS) &&
+	       open_honest_link(target);
 }
 
 /* A report of the receiver about that sender; what it says of others in between is passed over. */
@@ -65,11 +74,13 @@ static bool await_from(struct target *target, unsigned type, enum role sender, i
 }
 
 /* The receiver goes on: what the honest peer says still arrives, on the link that it had. */
-static bool still_serves(struct target *target)
+static bool still_serves(struct target *target, enum role hostile)
 {
 	char bytes[4096];
 	size_t n = packet_honest(target->honest, target->peer, bytes, sizeof(bytes));
 
+	if (target->honest == hostile && !open_honest_link(target))
+		return false;
 	/* What a flood left is told first, and where it filled the control link not all of it. */
 	for (int tries = 0; tries < ANSWER_MS / AGAIN_MS; tries++) {
 		if (send(target->honest_link, bytes, n, MSG_NOSIGNAL) != (ssize_t)n)
@@ -108,9 +119,9 @@ static void packet_as(struct place *place, struct target *target, enum role role
 	bool granted = grant(target, role, other);
 
 	close(other);
-	if (!granted || !process_start(&started, role, LAYER_ALL, JOB_PACKET,
-			    (unsigned)(packet - packets), place)) {
-		told(ctx, packet, "", "it could not be started");
+	if (!granted || !process_start_towards(
+			    &started, role, target->peer, (unsigned)(packet - packets), place)) {
+		told(ctx, packet, target->peer, "", "it could not be started");
 		return;
 	}
 	/* Ours would keep the link open. */
@@ -118,28 +129,35 @@ static void packet_as(struct place *place, struct target *target, enum role role
 	place->fds[FD_LINK - FD_SCENE] = -1;
 	status = process_end(&started, false, text, sizeof(text));
 	fault = started.ready ? judge_packet(target, role, packet, status) : "it never was locked";
-	if (!fault && !still_serves(target))
+	if (!fault && !still_serves(target, role))
 		fault = "the peer serves nobody any more";
 	(void)snprintf(wrong, sizeof(wrong), "%s (status 0x%x %s)", fault ? fault : "",
 	    (unsigned)status, text);
-	told(ctx, packet, packet->wanted == PACKET_CUT ? "link cut, the peer goes on" : "arrives",
+	told(ctx, packet, target->peer,
+	    packet->wanted == PACKET_CUT ? "link cut, the peer goes on" : "arrives",
 	    fault ? wrong : NULL);
+}
+
+static void attack_peer(
+    struct place *place, enum role role, enum role peer, packet_told *told, void *ctx)
+{
+	struct target target = { .peer = peer, .honest_link = -1 };
+	char text[256] = "";
+
+	if (!open_target(&target, role, place)) {
+		told(ctx, &packets[0], peer, "", "no peer to receive it");
+		return;
+	}
+	for (unsigned i = 0; i < packet_count; i++)
+		if (packet_applies(&packets[i], role, peer))
+			packet_as(place, &target, role, &packets[i], told, ctx);
+	(void)process_end(&target.started, true, text, sizeof(text));
+	close(target.honest_link);
 }
 
 void peers_attack(struct place *place, enum role role, packet_told *told, void *ctx)
 {
-	struct target target;
-	char text[256] = "";
-
-	if (packet_peer(role) == ROLE_COUNT)
-		return;
-	if (!open_target(&target, role)) {
-		told(ctx, &packets[0], "", "no peer to receive it");
-		return;
-	}
-	for (unsigned i = 0; i < packet_count; i++)
-		if (packets[i].roles & ROLE_BIT(role))
-			packet_as(place, &target, role, &packets[i], told, ctx);
-	(void)process_end(&target.started, true, text, sizeof(text));
-	close(target.honest_link);
+	for (unsigned peer = 0; peer < ROLE_COUNT; peer++)
+		if (packet_peers(role) & ROLE_BIT(peer))
+			attack_peer(place, role, (enum role)peer, told, ctx);
 }

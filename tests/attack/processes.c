@@ -61,11 +61,12 @@ static void add_row_fds(struct start_plan *plan, const struct place *place)
 		plan->fds[ROLE_FD_FILES] = place->handover;
 }
 
-bool process_start(struct started *started, enum role role, enum layer layers, const char *job,
-    unsigned number, const struct place *place)
+static bool start(struct started *started, enum role role, enum layer layers, const char *job,
+    unsigned number, enum role peer, const struct place *place)
 {
 	char texts[2][16];
-	const char *argv[] = { role_name(role), "0", job, texts[0], texts[1], NULL };
+	const char *argv[] = { role_name(role), "0", job, texts[0], texts[1], role_name(peer),
+		NULL };
 	struct start_plan plan = {
 		.id = { (uint8_t)role, 0 }, .argv = argv, .files = RLIM_INFINITY
 	};
@@ -108,6 +109,18 @@ out:
 	if (plan.program >= 0)
 		close(plan.program);
 	return result == 0;
+}
+
+bool process_start(struct started *started, enum role role, enum layer layers, const char *job,
+    unsigned number, const struct place *place)
+{
+	return start(started, role, layers, job, number, role, place);
+}
+
+bool process_start_towards(struct started *started, enum role role, enum role peer, unsigned packet,
+    const struct place *place)
+{
+	return start(started, role, LAYER_ALL, JOB_PACKET, packet, peer, place);
 }
 
 bool process_await(struct started *started, unsigned type, uint64_t *a0, int wait_ms)

@@ -1,6 +1,7 @@
 /*
  * The wishes (see wishes.h). N, the namespace of the controller, is the test bed's. Nothing here
  * decides what is right: that is seen on the API servers afterwards.
+ * Pitfall: P101.
  */
 #include "tests/attack/live/wishes.h"
 
