@@ -1,6 +1,7 @@
 /*
  * Dispositions of signals at the start of a process. Ours act on no signal: they leave when their
- * link hangs up (F25), and a parent's leftovers must not reach what it starts (pitfall 4).
+ * link hangs up (F25), and a parent's leftovers must not reach what it starts (P4).
+ * Pitfall: P11.
  */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H

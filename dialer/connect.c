@@ -2,6 +2,7 @@
  * Dials (see the header). The sockets get their options before they connect, because the asking
  * role may set none (F17): a dead peer is noticed within 25 s by keep-alive, and 15 s after
  * unanswered data. Called by messages.c; goes on by the loop.
+ * Pitfall: P100.
  */
 #include "dialer/connect.h"
 

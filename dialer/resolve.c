@@ -2,6 +2,7 @@
  * The resolver (see the header). It makes its own sockets for c-ares, non-blocking, connected and
  * read without a source address, because the filter of a dialer knows no other (F17, F23).
  * It judges no address: dialer/ranges.c does.
+ * Pitfall: P85.
  */
 #include "dialer/resolve.h"
 

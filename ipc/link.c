@@ -1,6 +1,7 @@
 /*
  * Links (see the header). The one receive loop and the one send queue of the tree: no role checks
  * a sender, a length or a bound by hand. Packets are wiped after use because some carry secrets.
+ * Pitfalls: P21, P22, P23, P26, P29, P34, P35, P38.
  */
 #include "ipc/link.h"
 

@@ -2,6 +2,7 @@
  * A walk over msgpack bytes (see the header; format: the msgpack specification). It reads lengths,
  * follows none, allocates nothing. Extension types, floats, nil, nested containers and binary keys
  * have no place in a message and are refused.
+ * Pitfalls: P30, P31, P32, P33.
  */
 #include "ipc/scan.h"
 

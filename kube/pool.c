@@ -1,6 +1,7 @@
 /*
  * Connections: which a request may use, who makes a new one, how a dialer is asked, what a handed
  * descriptor must be (F10, F11, F22). It speaks no HTTP and calls nobody back.
+ * Pitfalls: P25, P36, P79, P80.
  */
 #include <errno.h>
 #include <fcntl.h>

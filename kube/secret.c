@@ -1,5 +1,6 @@
 /*
  * Memory for secrets (see the header). It must not log and must not know what it holds.
+ * Pitfall: P72.
  */
 #include "kube/secret.h"
 

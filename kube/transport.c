@@ -2,6 +2,7 @@
  * libcurl on handed-over sockets (the only file that drives it): its options (recipe F10-F12, F30,
  * F31), its sockets and its timer on the role's loop. It opens nothing, resolves nothing, follows
  * nothing, and knows no target: a request comes with its socket or is given back for one.
+ * Pitfall: P81.
  */
 #include <openssl/ssl.h>
 #include <stdlib.h>

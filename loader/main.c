@@ -8,6 +8,7 @@
  *
  * Below them: yaml.c, values.c (texts), pem.c, jwt.c (OpenSSL, jansson), wipe.c (F30).
  * It must not open, connect or decide anything. Exit 0, or 2 with one log line that says why.
+ * Pitfall: P83.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * PEM through OpenSSL (see the header). Everything is parsed from memory; each error queue entry
  * of OpenSSL is dropped, for its texts say little and may name pieces of the input. Called by
  * material.c.
+ * Pitfall: P77.
  */
 #include "loader/pem.h"
 

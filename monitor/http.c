@@ -1,6 +1,7 @@
 /*
  * libmicrohttpd inside our loop (see the header). It must not decide what a page says. Called by
  * main.c.
+ * Pitfalls: P28, P41, P42.
  */
 #include "monitor/http.h"
 

@@ -1,6 +1,7 @@
 /*
  * The answers of the HTTP listener (see the header). /leader reads the fence page itself, so it
  * says what a controller beside us would see; still it is our word, and no fence (F35).
+ * Pitfall: P97.
  */
 #include "monitor/pages.h"
 

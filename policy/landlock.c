@@ -1,6 +1,7 @@
 /*
  * Landlock by its raw system calls (see the header): the distribution's headers know its first
  * version only, so the numbers of the kernel's interface stand here. It must open nothing.
+ * Pitfall: P92.
  */
 #include "policy/landlock.h"
 

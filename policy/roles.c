@@ -38,8 +38,11 @@ static const struct role_row rows[ROLE_COUNT] = {
 		.trust = 7,
 		.fence = ROLE_FENCE_WRITE,
 		.restart = ROLE_RESTART_NEVER,
+		.syscalls = SYSCALLS_RUN,
 		.reason = "uid 0: starts each role under its uid, opens the files that the "
-			  "configuration names and reads none of them",
+			  "configuration names and reads none of them; all others inherit its "
+			  "filter, the workload, too, so that it is no narrower than the "
+			  "runner's, and for the same reason there is no Landlock (F29)",
 	},
 	[ROLE_RUNNER] = {
 		.name = "runner",

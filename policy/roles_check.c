@@ -49,8 +49,9 @@ static const char *row_fault(const struct role_row *row, unsigned role)
 		return "socket and connect are for dialers, and only for them";
 	if (((row->syscalls & SYSCALLS_CURL) != 0) != is_in(role, ROLE_KUBE))
 		return "libcurl is for roles that ask API servers, and only for them";
-	if (((row->syscalls & SYSCALLS_RUN) != 0) != (role == ROLE_RUNNER))
-		return "starting a workload is for the runner, and only for it";
+	if (((row->syscalls & SYSCALLS_RUN) != 0) !=
+	    (role == ROLE_RUNNER || role == ROLE_SUPERVISOR))
+		return "starting processes and a workload is for the supervisor and the runner";
 	if (row->fence == ROLE_FENCE_WRITE && role != ROLE_SUPERVISOR && role != ROLE_ELECTOR)
 		return "the fence page is written by elector and supervisor only";
 	return NULL;

@@ -2,6 +2,7 @@
  * The two halves of a process's way into its row (see the header). Every step that can fail is
  * checked, and the regain test stands last: a drop that the kernel accepted but did not do is the
  * classic hole (F14). It must not decide what a role may do: that is policy/roles.c.
+ * Pitfalls: P9, P44, P51, P60, P62, P63, P64, P65, P66, P67, P68, P69, P70, P71, P98, P99.
  */
 #include "policy/sandbox.h"
 

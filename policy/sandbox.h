@@ -2,6 +2,7 @@
  * How a process enters its row: the half before exec runs in the supervisor's child, the half
  * after exec in the role itself, in the order of sandbox-rules 3 (F3, F13-F16). Both are the only
  * code that drops privileges in this tree. The probe tells which protections are in force.
+ * Pitfall: P96.
  */
 #ifndef POLICY_SANDBOX_H
 #define POLICY_SANDBOX_H

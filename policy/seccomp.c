@@ -3,6 +3,7 @@
  * (some 60 lines) and not libseccomp: the same answers (F37), no generated file to keep fresh, no
  * library in root, no allocation between fork and exec. tests/unit/policy_seccomp.c interprets
  * what it builds and loads it into real processes. It must not read anything but the table.
+ * Pitfalls: P46, P47, P48, P50, P59.
  */
 #include "policy/seccomp.h"
 

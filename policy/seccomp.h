@@ -5,6 +5,7 @@
  * the arguments that it may use; anything else ends the process).
  * Programs are plain structs in the caller's memory: building allocates nothing and is
  * async-signal-safe. x86-64 only.
+ * Pitfall: P104.
  */
 #ifndef POLICY_SECCOMP_H
 #define POLICY_SECCOMP_H
@@ -28,7 +29,7 @@ enum syscalls_group {
 	SYSCALLS_LISTEN = 1 << 3,   /* accept and answer */
 	SYSCALLS_LOAD = 1 << 4,     /* read files, write results */
 	SYSCALLS_HANDOVER = 1 << 5, /* files beneath the hand-over directory */
-	SYSCALLS_RUN = 1 << 6,      /* the runner: filter 1 only, refusing with EPERM */
+	SYSCALLS_RUN = 1 << 6,      /* supervisor and runner: filter 1 only, refusing with EPERM */
 };
 
 /* Sanitizers need calls that no list of ours has: filter 2 then refuses connect and nothing else,

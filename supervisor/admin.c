@@ -2,6 +2,7 @@
  * Passes administrators' connections on (see the header). What protects the elector from a crowd
  * is here: connections beyond a rate wait, and whom this user namespace does not know is sent
  * away. Called by main; then by the loop.
+ * Pitfall: P41.
  */
 #include "supervisor/admin.h"
 

@@ -1,6 +1,7 @@
 /*
  * Restart policy (see the header). No clock, no I/O, no allocation; called by process.c and
  * wire.c, and by whoever wants to replay it under virtual time.
+ * Pitfall: P14.
  */
 #include "supervisor/children.h"
 

@@ -31,7 +31,7 @@
 
 int credentials_open_file(const char *path, struct err *err)
 {
-	/* No O_NOFOLLOW: mounted Secrets are symbolic links (pitfall 76). */
+	/* No O_NOFOLLOW: mounted Secrets are symbolic links (P75, P76). */
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 

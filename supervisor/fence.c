@@ -1,6 +1,7 @@
 /*
  * The page's file and the supervisor's map of it (see the header). Writes one word of it, ever.
  * Called by main at the start and by process.c when an elector was reaped.
+ * Pitfall: P103.
  */
 #include "supervisor/fence.h"
 

@@ -1,6 +1,7 @@
 /*
  * Makes or takes over the follower's directory (see the header). It must not look into the files
  * and must not follow a link. Called once, by main.c.
+ * Pitfalls: P86, P103.
  */
 #include "supervisor/handover.h"
 

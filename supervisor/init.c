@@ -1,7 +1,8 @@
 /*
  * Process 1 duties (see the header). No signal handler does any work: signals are read from a
- * descriptor (pitfall 5), and reaping goes on until nothing is left, however many signals merged
- * (pitfall 1).
+ * descriptor (P5), and reaping goes on until nothing is left, however many signals merged
+ * (P1).
+ * Pitfalls: P2, P3, P13, P61.
  */
 #include "supervisor/init.h"
 
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "policy/seccomp.h"
 
 /* Two per process of a large fleet's start: one loader per worker. */
 #define INIT_FILES 4096
@@ -29,12 +31,12 @@ int init_prepare(rlim_t *files, struct err *err)
 	struct rlimit limit;
 	int fd;
 
-	do /* Else a socket could become descriptor 2 (pitfall 20). */
+	do /* Else a socket could become descriptor 2 (P20). */
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0)
 		return err_set(err, "/dev/null: %s", strerror(errno));
-	/* Whatever our parent left open is nobody's business here (pitfall 19). */
+	/* Whatever our parent left open is nobody's business here (P19). */
 	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) != 0)
 		return err_set(err, "close_range: %s", strerror(errno));
 	signals_reset();
@@ -53,6 +55,18 @@ int init_prepare(rlim_t *files, struct err *err)
 	if (limit.rlim_cur < INIT_FILES_LEAST)
 		return err_set(err, "RLIMIT_NOFILE: the hard limit is %llu, expected at least %d",
 		    (unsigned long long)limit.rlim_max, INIT_FILES_LEAST);
+	return 0;
+}
+
+int init_lock_down(struct err *err)
+{
+	struct seccomp_program filter;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return err_set(err, "cannot lock down: %s", strerror(errno));
+	seccomp_build_first(&filter, ROLE_SUPERVISOR);
+	if (seccomp_load(&filter) != 0)
+		return err_set(err, "cannot lock down: system call filter: %s", strerror(errno));
 	return 0;
 }
 

@@ -15,6 +15,9 @@
  * dumpable, room for descriptors. *files: the soft limit that was there before, for the workload.
  */
 int init_prepare(rlim_t *files, struct err *err);
+/* No new privileges, not dumpable, and the filter of our row, which all that we start inherits
+ * (F29). Needs no file; nothing of it can be taken back. */
+int init_lock_down(struct err *err);
 /* Blocks the signals that we handle and returns the descriptor that they come in by. */
 int init_open_signals(struct err *err);
 /* The next signal; 0 when there is none now. */

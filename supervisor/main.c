@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <linux/capability.h>
-#include <sys/prctl.h>
 
 #include "base/build.h"
 #include "base/clock.h"
@@ -92,7 +91,8 @@ static int prepare(struct supervisor *supervisor)
 		return fail(&err, EXIT_CODE_FAILED);
 	}
 	if (preconditions_check_root(&err) || init_prepare(&supervisor->files, &err) ||
-	    events_open(&supervisor->events, &err) || (fd = init_open_signals(&err)) < 0)
+	    init_lock_down(&err) || events_open(&supervisor->events, &err) ||
+	    (fd = init_open_signals(&err)) < 0)
 		return fail(&err, EXIT_CODE_FAILED);
 	if (events_add(&supervisor->events, &supervisor->signals, fd, on_signal, supervisor) != 0)
 		return EXIT_CODE_FAILED;
@@ -184,14 +184,6 @@ static int shed_capabilities(struct supervisor *supervisor)
 	return EXIT_CODE_FAILED;
 }
 
-static int lock_down(void)
-{
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
-		return EXIT_CODE_OK;
-	log_error("cannot lock down: %m");
-	return EXIT_CODE_FAILED;
-}
-
 /* The runner first, then all roles in the table's order; the syncer when the elector asks. */
 static int start_roles(struct supervisor *supervisor)
 {
@@ -206,13 +198,11 @@ static int start_roles(struct supervisor *supervisor)
 			if (process->wanted && (order[pass] & ROLE_BIT(process->id.role)))
 				(void)process_start(process, NULL, 0);
 		}
-		if (pass == 0 && lock_down() != EXIT_CODE_OK)
-			return EXIT_CODE_FAILED;
 	}
 	return EXIT_CODE_OK;
 }
 
-/* Ready is when every process that should run was verified and holds what it should (pitfall 15).
+/* Ready is when every process that should run was verified and holds what it should (P15).
  */
 static void tell_ready(struct supervisor *supervisor)
 {

@@ -1,5 +1,6 @@
 /*
  * Tells the service manager how we are (see the header). Never blocks, never fails anything.
+ * Pitfall: P16.
  */
 #include "supervisor/notify.h"
 

@@ -1,5 +1,6 @@
 /*
  * Refusals of a start (see the header). Only reads: what it refuses it leaves as it was.
+ * Pitfalls: P88, P92, P95.
  */
 #include "supervisor/preconditions.h"
 

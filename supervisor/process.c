@@ -1,6 +1,7 @@
 /*
  * The life of each process (see the header). What a role's end means for others is told to the
  * files that know: wire.c, credentials.c, workload.c. Called by main and by the loop.
+ * Pitfalls: P7, P16, P17, P18, P37.
  */
 #include "supervisor/process.h"
 
@@ -476,7 +477,7 @@ void process_on_ended(void *arg, pid_t pid, int status)
 		if (supervisor->slots[i].pid == pid)
 			process = &supervisor->slots[i];
 	if (!process)
-		return; /* An orphan that became ours (pitfall 1). */
+		return; /* An orphan that became ours (P1). */
 	process->reaped = true;
 	close_process(process);
 	process->status = status;

@@ -1,6 +1,7 @@
 /*
  * Credentials that change while they are in use (see the header). It decides when files are read
  * again; credentials.c has them read and handed over. It must not open a credential's file.
+ * Pitfall: P78.
  */
 #include "supervisor/rotation.h"
 

@@ -1,6 +1,7 @@
 /*
  * Makes processes (see the header; order: sandbox-rules 3). Between fork and exec only
  * async-signal-safe calls are made and nothing is allocated. Called by process.c.
+ * Pitfalls: P6, P10, P27, P73, P74.
  */
 #include "supervisor/start.h"
 

@@ -2,6 +2,7 @@
  * The end in order (see the header). The elector goes first: it closes the page, withdraws its
  * permits and has the workload stopped, which needs everybody else alive. Whether it gives its
  * Lease back is its own matter: a hub does not, a replica does once its workload is gone (H21, R8).
+ * Pitfall: P8.
  */
 #include "supervisor/stop.h"
 

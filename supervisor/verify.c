@@ -1,6 +1,7 @@
 /*
  * The supervisor's own check of a started process (see the header). Only reads; the verdict is
  * pure, so that tests can lie to it. Called by process.c when a process says READY.
+ * Pitfalls: P45, P89.
  */
 #include "supervisor/verify.h"
 

@@ -1,6 +1,7 @@
 /*
  * Makes the links and the listeners (see the header). The supervisor keeps no end of any link: it
  * is not in the data path. Called by the loop, by requests.c and when a process ended.
+ * Pitfalls: P40, P84.
  */
 #include "supervisor/wire.h"
 

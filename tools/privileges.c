@@ -20,7 +20,7 @@ static const struct {
 	{ SYSCALLS_LISTEN, "monitor" },
 	{ SYSCALLS_LOAD, "loader" },
 	{ SYSCALLS_HANDOVER, "follower" },
-	{ SYSCALLS_RUN, "runner" },
+	{ SYSCALLS_RUN, "supervisor, runner" },
 };
 
 static void print_groups(uint32_t set, const char *none)

@@ -4,7 +4,7 @@
 # A rule that cannot apply stands in docs/rules.md under "Not ours" and is not open.
 set -u
 cd "$(dirname "$0")/.." || exit
-rule='(C(1[0-5]|[1-9])|H(2[01]|1[0-9]|[1-9])|M(1[0-8]|[1-9])|I(1[0-2]|[1-9])|F(3[0-9]|[12][0-9]|[1-9])|[LWGBR][0-9]{1,3})'
+rule='(C(1[0-5]|[1-9])|H(2[01]|1[0-9]|[1-9])|M(1[0-8]|[1-9])|I(1[0-2]|[1-9])|F(3[0-9]|[12][0-9]|[1-9])|P(10[0-4]|[1-9][0-9]?)|[LWGBR][0-9]{1,3})'
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 cited() { # CODE|TEST PATHS...

@@ -1,6 +1,7 @@
 /*
  * Goal: what a parent ignored, blocked or handled is gone after a reset, and what people send does
  * nothing after that is ignored. Method: this process's own dispositions.
+ * Pitfalls: P4, P11.
  */
 #include <setjmp.h>
 #include <signal.h>

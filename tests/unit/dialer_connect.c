@@ -3,12 +3,15 @@
  * errno is silence only when it is the peer's (C4), and nothing of a socket stays behind here once
  * it was handed over (F8, H3). Method: the pure helpers on tables; then real dials to a listener on
  * loopback, this test taking the place of the role's process.
+ * Pitfall: P100.
  */
 #include "dialer/connect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,6 +154,7 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	struct sockaddr_storage peer;
 	socklen_t size = sizeof(peer);
 	unsigned before;
+	int unanswered_ms = 0;
 
 	(void)state;
 	close(closed); /* nobody listens there now */
@@ -167,6 +171,11 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	assert_int_equal(answers.outcomes[1], DIAL_REFUSED);
 	assert_int_equal(answers.outcomes[2], DIAL_DENIED);
 	assert_int_equal(getpeername(answers.taken, (struct sockaddr *)&peer, &size), 0);
+	/* Its asker could not set it: a peer that vanished without a word is noticed (P100). */
+	size = sizeof(unanswered_ms);
+	assert_int_equal(
+	    getsockopt(answers.taken, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, &size), 0);
+	assert_in_range(unanswered_ms, 1000, 30000);
 	assert_null(dialer.dials);
 	assert_int_equal(open_descriptors(), before + 1); /* the asker's */
 	close(answers.taken);

@@ -1,6 +1,7 @@
 /*
  * Goal: literals and /etc/hosts are read as the system reads them, junk adds nothing, the answer
  * stays bounded (F23). Method: the pure parsers on texts.
+ * Pitfall: P85.
  */
 #include "dialer/resolve.h"
 

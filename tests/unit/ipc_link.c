@@ -3,6 +3,7 @@
  * rules loses the link and the receiver goes on; queues keep what their message's rule says (F4,
  * F20, F22). Method: two links over a socketpair in one loop; hostile packets are written to the
  * raw descriptor.
+ * Pitfalls: P22, P23, P26, P29, P34, P35, P38.
  */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * Goal: each message survives encoding and decoding with any value inside its bounds, and nothing
  * else is accepted: not one byte more, less, or of another form (F4, F20). Method: every row of
  * messages.def is filled through its own field rows; hostile packets are made from good ones.
+ * Pitfalls: P30, P31, P32, P33.
  */
 #include <setjmp.h>
 #include <stdarg.h>

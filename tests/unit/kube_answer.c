@@ -1,5 +1,6 @@
 /*
  * What answers mean, row by row as API servers give them (C4, H7, H11, H20, M7, M8).
+ * Pitfall: P81.
  */
 #include "kube/answer.h"
 

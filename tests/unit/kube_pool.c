@@ -1,6 +1,7 @@
 /*
  * Connections: what a dialer may answer, which descriptors are taken, and that generations of a
  * credential share none. Rules: F10, F11, F22, C4, M18.
+ * Pitfalls: P36, P79, P80.
  */
 #include "tests/unit/kube_role.h"
 
@@ -217,6 +218,20 @@ static void test_no_credential(void **state)
 	assert_false(kube_client_has(role.client, 4));
 }
 
+/* P36: of no question of ours, or of one that is answered already. */
+static void test_answers_without_a_question(void **state)
+{
+	struct kube_ask what = get("/api/v1", 5000);
+	struct msg_dialed late = { .id = 1, .outcome = DIAL_REFUSED };
+
+	(void)state;
+	assert_int_equal(kube_client_dialed(role.client, &late, -1), VERDICT_PEER_BROKEN);
+	assert_int_equal(ask(&what).class, KUBE_OK);
+	for (late.id = 0; late.id < 4; late.id++)
+		assert_int_equal(kube_client_dialed(role.client, &late, -1), VERDICT_PEER_BROKEN);
+	assert_int_equal(ask(&what).class, KUBE_OK);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
@@ -230,6 +245,7 @@ int main(void)
 		TEST(client_certificate),
 		TEST(wrong_authority_and_wrong_name_are_blindness),
 		TEST(no_credential),
+		TEST(answers_without_a_question),
 	};
 	int failed;
 

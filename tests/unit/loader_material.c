@@ -1,6 +1,7 @@
 /*
  * One identity is judged before it goes anywhere: CA bundles, keys, certificates, tokens, right
  * and hostile (F7, F12, D11, D13). No text that comes out holds a byte of a secret.
+ * Pitfall: P77.
  */
 #include <setjmp.h>
 #include <stdarg.h>

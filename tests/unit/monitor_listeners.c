@@ -2,6 +2,7 @@
  * The two listeners inside one loop, with clients in the same loop: what comes out, what is
  * refused, and that a client that does not read, or floods, disturbs nobody. Sockets are unnamed
  * in the file system (abstract); no sleeps: the loop ends when the awaited clients have ended.
+ * Pitfalls: P28, P41, P42.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * The paths of the HTTP listener and their codes: /leader follows the fence page alone, /readyz
  * the elector, /metrics makes ages when it is read, everything else is 404 (F35).
+ * Pitfall: P97.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,7 @@
  * refuses it and says why, or can use it safely (F7, F24, F28, H17, H18). Method: one valid
  * configuration; one change at a time; then random damage, after which whatever was accepted is
  * read through all accessors (AddressSanitizer watches).
+ * Pitfall: P83.
  */
 #include <setjmp.h>
 #include <stdarg.h>

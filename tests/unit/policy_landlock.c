@@ -3,6 +3,7 @@
  * not its own, and within the hand-over directory (section 6 of the rules, F33, F36). Method:
  * children that restrict themselves; each probe has a twin without Landlock that succeeds, so that
  * a machine on which everything fails is not taken for a protected one.
+ * Pitfall: P92.
  */
 #include <errno.h>
 #include <fcntl.h>

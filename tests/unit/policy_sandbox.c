@@ -4,6 +4,7 @@
  * then tries one thing; the parent looks at how it ended. Steps that are left out, waivers and the
  * runner: policy_sandbox_steps.c. Needs root, like understudyd; without it the cases are reported
  * as skipped.
+ * Pitfalls: P44, P51, P98.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  * else; the runner keeps three capabilities (F5, F14, F15, F27). Method: children that do part of
  * the way by hand, or without capabilities, and then lock themselves. Needs root, like understudyd;
  * without it the cases are reported as skipped.
+ * Pitfalls: P64, P96.
  */
 #include <errno.h>
 #include <grp.h>

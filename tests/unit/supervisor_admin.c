@@ -2,6 +2,7 @@
  * Goal: who connects to admin.sock reaches the elector with the identity that the kernel knows, at
  * a bounded rate, and nobody does while there is no elector; the socket is root's alone unless a
  * group is configured (F1). Method: a planned supervisor, a control link instead of an elector.
+ * Pitfall: P41.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * Goal: a role that keeps dying comes back ever later and a healthy one at once; accusations kill
  * downwards only and wear out the accuser (F4, decision 22). Method: pure calls.
+ * Pitfalls: P14, P18.
  */
 #include <setjmp.h>
 #include <stdarg.h>

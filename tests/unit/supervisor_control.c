@@ -1,8 +1,8 @@
 /*
  * Goal: root takes from a role exactly one struct of 128 bytes at a time, without a descriptor,
  * in order; everything else is told apart from the end of the link (F20, F28, sandbox-rules 4,
- * pitfalls 21-25). What it sends arrives whole, with its descriptor, in order, also to a role that
- * reads late. Method: a real pair, hostile bytes at the other end.
+ * P21, P22, P23, P24, P25). What it sends arrives whole, with its descriptor, in order, also to a
+ * role that reads late. Method: a real pair, hostile bytes at the other end.
  */
 #include <fcntl.h>
 #include <setjmp.h>

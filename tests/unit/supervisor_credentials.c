@@ -1,7 +1,7 @@
 /*
  * Goal: only files that root alone can have written are opened, nothing blocks on them; what a
  * loader says of an identity is bounded, and an identity that became another one is refused (F7,
- * pitfalls 75, 76). Method: hostile files; made-up structs.
+ * P75, P76). Method: hostile files; made-up structs.
  */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * Goal: the page is on tmpfs, root's, made once, kept, locked against a second supervisor, and a
  * dead elector's validity ends (C10, C15, F19, decision 16). Method: real files on tmpfs and on a
  * disk; the reader that controllers use. Needs root, as understudyd does.
+ * Pitfall: P103.
  */
 #include <errno.h>
 #include <fcntl.h>

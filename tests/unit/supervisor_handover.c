@@ -2,6 +2,7 @@
  * Goal: the hand-over directory belongs to the follower, its group is the workload's, nobody else
  * reads it; a path that was mistyped is not given away (F36). Method: directories under /dev/shm;
  * needs root.
+ * Pitfalls: P86, P103.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
  * Goal: what a process writes reaches the log as one line under its own name, and never as an
- * escape sequence, a forged line or a flood (F21, pitfall 43). Method: bytes in, lines out.
+ * escape sequence, a forged line or a flood (F21, P43). Method: bytes in, lines out.
  */
 #include <fcntl.h>
 #include <setjmp.h>

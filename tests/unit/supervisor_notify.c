@@ -1,6 +1,7 @@
 /*
  * Goal: a service manager hears what sd_notify would say, and its absence or silence harms nothing.
  * Method: a datagram socket of our own as $NOTIFY_SOCKET, by path and abstract.
+ * Pitfalls: P15, P16.
  */
 #include <setjmp.h>
 #include <stdarg.h>

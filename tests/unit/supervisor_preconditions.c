@@ -2,6 +2,7 @@
  * Goal: a start is refused, by name, for uids that are somebody else's and for protections that
  * are missing and not waived (F24, F27). Method: texts of the files concerned; a stranger that
  * runs under a uid of the range (root only).
+ * Pitfalls: P88, P92, P95.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
  * content, or an operator has allowed another one, once (F7); a 401 has files read again, not too
  * often and for their holder alone (B10); expiry is told once. Method: slots of a supervisor with
  * real control pairs and no processes behind them.
+ * Pitfall: P78.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
  * Goal: a file that was replaced, written to, emptied, removed or swapped by a link is noticed, one
  * that is only read is not; a change counts once it stands still (B10, M11). Method: real files;
  * the decision by numbers.
+ * Pitfall: P76.
  */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * Goal: the supervisor is left with the four capabilities that it needs and cannot get others back;
  * the configuration that roles map cannot be changed by anybody (F26, F29, decision 20). Method: a
  * child of this process (root only); a sealed memfd.
+ * Pitfall: P67.
  */
 #include <fcntl.h>
 #include <linux/capability.h>

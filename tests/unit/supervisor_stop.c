@@ -1,6 +1,6 @@
 /*
  * Goal: a stop goes elector, workload, runner, others, each stage bounded, and starts nothing again
- * (pitfall 8). Method: slots of a supervisor with real control pairs, processes that "end" when the
+ * (P8). Method: slots of a supervisor with real control pairs, processes that "end" when the
  * test says so, made-up times.
  */
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * Goal: a process that is more than its row is found out, whichever step it left out (F15). Method:
  * one honest pair of /proc texts and one mutant for each judged line; then real children of this
  * process, one per omitted step (root only).
+ * Pitfalls: P10, P45, P60, P66, P89.
  */
 #include <grp.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
  * Goal: a wire for each linked pair of the table and for no other; listeners with the mode and
  * group of the configuration, stale sockets replaced, a used port refused by name; groups without
  * NSS. Method: a planned supervisor without processes; sockets on loopback and tmpfs.
+ * Pitfalls: P40, P84.
  */
 #include <errno.h>
 #include <fcntl.h>
