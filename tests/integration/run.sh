@@ -40,6 +40,12 @@ part mirror build/bed mirror --dir build/check.mirror
 part 'operator of the mirror' build/bed mirror --dir build/check.verbs --verbs
 part workers build/bed workers --dir build/check.workers
 part 'main job' build/bed demo --dir build/check.demo --check
+if make --no-print-directory oci >/dev/null; then
+	part containers build/bed demo --dir build/check.containers --check --containers --changes 3
+else
+	echo 'not ok - containers: make oci failed'
+	failed=1
+fi
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload
 part 'replicas' build/bed replicas --dir build/check.replicas

@@ -27,11 +27,12 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	seed := flags.Uint64("seed", 1, "of the moments and victims of --disturb")
 	bench := flags.Bool("bench", false, "print figures instead of the story")
 	only := flags.Bool("only-controller", false, "kill hub-a's understudyd alone and leave its API server up")
+	containers := flags.Bool("containers", false, "each hub's understudyd is process 1 of a container, hub-b's in a user namespace")
 	changes := flags.Int("changes", 20, "how many changes the lag is the median of")
 	objects := flags.Int("objects", 10000, "how many objects the largest mirror of --bench has")
 	flags.Parse(args)
 	begin := time.Now()
-	o := demo.Options{Root: root(), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
+	o := demo.Options{Root: root(), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Containers: *containers, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
 	if *slow {
 		o.Lease = pair.DefaultLease
 	}

@@ -29,9 +29,11 @@ type Options struct {
 	Check     bool
 	// OnlyController kills hub-a's understudyd alone: its API server goes on answering.
 	OnlyController bool
-	Changes        int   // how many changes the lag is the median of
-	Objects        []int // sizes of the mirrors that the bench makes
-	Bench          bool  // measure, between the steps, and print the figures instead of the story
+	// Containers runs each hub's understudyd as process 1 of a container.
+	Containers bool
+	Changes    int   // how many changes the lag is the median of
+	Objects    []int // sizes of the mirrors that the bench makes
+	Bench      bool  // measure, between the steps, and print the figures instead of the story
 	// Disturb, when set, runs beside the story until its context ends.
 	Disturb func(ctx context.Context, p *pair.Pair)
 }
@@ -95,6 +97,11 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 	told := steps
 	if o.Bench {
 		told, s.timeline.out = measured, io.Discard
+	}
+	if o.Containers {
+		told = slices.Concat(steps[:3], contained, steps[3:], containedEnd)
+		s.timeline.job = "containers"
+		p.Hubs[0].Container, p.Hubs[1].Container = &pair.Container{}, &pair.Container{User: true}
 	}
 	if o.OnlyController { // the run that is a test: what a Standby finds out about a worker, too
 		told = slices.Insert(slices.Clone(steps), 5, step{"hub-b rehearses", (*story).rehearse})

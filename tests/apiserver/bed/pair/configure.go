@@ -32,7 +32,29 @@ func (h *Hub) credential(ctx context.Context, file string, at *cluster.Cluster, 
 }
 
 func (h *Hub) path(file string) string {
+	if h.Container != nil { // where a mapped root may go, too
+		return filepath.Join(h.containerDir("etc"), file)
+	}
 	return filepath.Join(h.pair.Dir, h.Name, file)
+}
+
+// seen is where understudyd finds a file of the hub, and its run directory.
+func (h *Hub) seen(file string) string {
+	if h.Container != nil {
+		return filepath.Join(containerEtc, file)
+	}
+	return h.path(file)
+}
+
+func (h *Hub) seenRun() (directory string, uidBase int) {
+	switch {
+	case h.Container == nil:
+		return h.RunDirectory(), h.UIDBase()
+	case h.Container.User:
+		return containerRun, containerUID
+	default:
+		return containerRun, h.UIDBase()
+	}
 }
 
 func (h *Hub) peer() *Hub { return h.pair.Hubs[1-h.index] }
@@ -93,7 +115,7 @@ func (h *Hub) yaml() string {
 	line("self: %s", h.Name)
 	line("hubs:")
 	for _, hub := range h.pair.Hubs {
-		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, hub.Cluster.URL(), h.path(hub.Name+".crt"))
+		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, hub.Cluster.URL(), h.seen(hub.Name+".crt"))
 	}
 	line("namespace: %s", Namespace)
 	l := h.pair.Lease
@@ -103,14 +125,14 @@ func (h *Hub) yaml() string {
 	line("mirror: {set: kubeslice}")
 	line("credentials:")
 	for _, name := range []string{"elector", "publisher", "syncer", "peer-observer", "peer-syncer"} {
-		line("  %s: {kubeconfig: %s}", name, h.path(name+".kubeconfig"))
+		line("  %s: {kubeconfig: %s}", name, h.seen(name+".kubeconfig"))
 	}
 	line("workers:")
 	for _, w := range h.pair.Workers {
-		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.path(w.Name+".kubeconfig"))
+		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.seen(w.Name+".kubeconfig"))
 	}
 	for _, w := range h.pair.More {
-		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.path(w.Name+".kubeconfig"))
+		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.seen(w.Name+".kubeconfig"))
 	}
 	if h.pair.ShardSize > 0 {
 		line("repointer: {shard-size: %d}", h.pair.ShardSize)
@@ -118,7 +140,8 @@ func (h *Hub) yaml() string {
 	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
 	line("listen: {http: \"127.0.0.1:%d\"}", h.port)
 	line("dial: {allow: [%s]}", h.pair.reachable())
-	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", h.RunDirectory(), h.UIDBase())
+	directory, uidBase := h.seenRun()
+	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", directory, uidBase)
 	line("allow-missing: []")
 	return b.String()
 }

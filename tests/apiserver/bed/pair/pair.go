@@ -92,10 +92,12 @@ type Hub struct {
 	Name    string
 	Cluster *cluster.Cluster
 	Admin   *kube.Client
-	pair    *Pair
-	index   int
-	port    int
-	daemon  *Process
+	// Container, when set, is what its understudyd runs in.
+	Container *Container
+	pair      *Pair
+	index     int
+	port      int
+	daemon    *Process
 	// Programs is where understudyd and the roles lie, "" for what make built.
 	Programs string
 }
@@ -164,8 +166,15 @@ func (h *Hub) StatusSocket() string { return filepath.Join(h.RunDirectory(), "st
 // HTTP is the address of the hub's monitor, Log understudyd's, Config its configuration.
 func (h *Hub) HTTP() string   { return fmt.Sprintf("http://127.0.0.1:%d", h.port) }
 func (h *Hub) Log() string    { return filepath.Join(h.pair.Dir, h.Name+".log") }
-func (h *Hub) Config() string { return filepath.Join(h.pair.Dir, h.Name, "understudy.yaml") }
-func (h *Hub) UIDBase() int   { return h.pair.uids + UIDRange*h.index }
+func (h *Hub) Config() string { return h.path("understudy.yaml") }
+
+// UIDBase is the first of the hub's uids, as the host counts.
+func (h *Hub) UIDBase() int {
+	if root := h.root(); root != 0 {
+		return root + containerUID
+	}
+	return h.pair.uids + UIDRange*h.index
+}
 
 // freePort is a port of loopback that nobody listens on.
 func freePort() (int, error) {

@@ -63,6 +63,9 @@ func (p *Process) End(signal syscall.Signal, patience time.Duration) error {
 
 // Start starts the hub's understudyd, in the network of its cluster.
 func (h *Hub) Start() (err error) {
+	if h.Container != nil {
+		return h.startContainer()
+	}
 	programs := h.Programs
 	if programs == "" {
 		programs = filepath.Join(h.pair.Root, "build")
@@ -74,9 +77,17 @@ func (h *Hub) Start() (err error) {
 
 // Kill ends understudyd with SIGKILL, with no word to the processes below it.
 func (h *Hub) Kill() {
-	if h.daemon != nil {
-		h.daemon.End(syscall.SIGKILL, 5*time.Second)
+	if h.daemon == nil {
+		return
 	}
+	if h.Container != nil && h.Container.pid != 0 && !h.daemon.Ended() {
+		syscall.Kill(h.Container.pid, syscall.SIGKILL)
+		select {
+		case <-h.daemon.done:
+		case <-time.After(5 * time.Second):
+		}
+	}
+	h.daemon.End(syscall.SIGKILL, 5*time.Second)
 }
 
 // Restart kills a running understudyd and starts it again.
@@ -130,7 +141,7 @@ func (h *Hub) Roles() []Role {
 			continue
 		}
 		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err != nil || field(status, "PPid:") != strconv.Itoa(h.daemon.Pid()) {
+		if err != nil || field(status, "PPid:") != strconv.Itoa(h.Pid()) {
 			continue
 		}
 		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))

@@ -51,7 +51,11 @@ func (h *Hub) Ctl(ctx context.Context, uid int, words ...string) (string, int, e
 			return "", 0, err
 		}
 	}
-	command := exec.CommandContext(ctx, program, append([]string{"--socket", h.StatusSocket()}, words...)...)
+	argv := append([]string{program, "--socket", h.StatusSocket()}, words...)
+	if h.Container != nil { // inside: root out here is nobody whom a container's root knows
+		argv = h.crun(append([]string{"exec", h.id(), "/usr/bin/understudyctl"}, words...)...)
+	}
+	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if uid != 0 {
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
