@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	for _, part := range []func(*suite, context.Context) error{
 		(*suite).tokens, (*suite).populate, (*suite).exactRights, (*suite).hubRights, (*suite).witness,
-		(*suite).hubRoles, (*suite).controllers, (*suite).bindings, (*suite).leaseAsParameter, (*suite).worker,
+		(*suite).hubRoles, (*suite).controllers, (*suite).bindings, (*suite).leaseAsParameter, (*suite).worker, (*suite).manifests,
 	} {
 		if err := part(s, ctx); err != nil {
 			return err
