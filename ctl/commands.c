@@ -3,32 +3,43 @@
  */
 #include "ctl/commands.h"
 
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/build.h"
 #include "ctl/archive.h"
 #include "ctl/audit.h"
 #include "ctl/bootstrap.h"
+#include "ctl/complete.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
 #include "ctl/reload.h"
 #include "ctl/show.h"
+#include "ctl/words.h"
 
 static command_run_fn run_status, run_history, run_help;
 
 static const struct command commands[] = {
-	{ "status", "status [-o text|json]", "what this hub is and does, on one screen",
+	{ "status", "status [--watch] [-o text|json]", "what this hub is and does, on one screen",
 	    "Reads the status socket of the understudyd on this machine and prints what is wrong,\n"
 	    "who leads, the peer and its age against the threshold, the mirror, the workers, what\n"
-	    "is blocked and the last transitions. -o json prints the whole document.\n",
+	    "is blocked and the last transitions. -o json prints the whole document. --watch "
+	    "shows\n"
+	    "it anew every second until it is interrupted, also while understudyd is away.\n",
 	    run_status },
 	{ "history", "history [-o text|json]", "the last 100 transitions of this hub, newest first",
 	    "Reads the status socket. The history lives in HubRole/self of the hub's own API "
 	    "server and\n"
 	    "survives restarts. -o json prints a list.\n",
 	    run_history },
-	{ "switchover", "switchover [--check] [--to HUB] [--wait] | --call-off",
+	{ "switchover",
+	    "switchover [--check] [--to HUB] [--wait] [--timeout DURATION] [-o text|json] |\n      "
+	    " --call-off",
 	    "hands the lead to the peer, nothing lost",
 	    "On the Active. The fence page closes, the workload ends, the peer's mirror catches "
 	    "up, then\n"
@@ -36,12 +47,15 @@ static const struct command commands[] = {
 	    "condition\n"
 	    "with its value and limit and changes nothing. --to makes sure whom. --wait waits up "
 	    "to ten\n"
-	    "minutes, also for one that runs already. --call-off cancels while the peer catches "
+	    "minutes, or for --timeout, also for one that runs already. --call-off cancels while "
+	    "the peer catches "
 	    "up.\n"
 	    "Exit: 0 the peer leads, 1 refused or given up and this hub leads as before, 3 not "
 	    "known yet.\n",
 	    operate_switchover },
-	{ "promote", "promote [--force] [--accept-incomplete] [--check] [--yes HUB]",
+	{ "promote",
+	    "promote [--force] [--accept-incomplete] [--check] [--yes HUB] [--wait]\n       "
+	    "[--timeout DURATION] [-o text|json]",
 	    "makes this Standby the Active",
 	    "On the Standby, or on a hub that is held. Without --force its guards must agree; it "
 	    "replaces\n"
@@ -51,19 +65,21 @@ static const struct command commands[] = {
 	    "and asks\n"
 	    "for this hub's name; --yes gives it in a script.\n",
 	    operate_promote },
-	{ "pause", "pause --for DURATION", "no automatic promotion of this Standby for a while",
+	{ "pause", "pause --for DURATION [-o text|json]",
+	    "no automatic promotion of this Standby for a while",
 	    "For maintenance, up to 4h, like 30m. It ends by itself, shows in status, and is told "
 	    "as an\n"
 	    "Event. An operator may promote meanwhile.\n",
 	    operate_pause },
-	{ "resume", "resume", "ends a pause", "Automatic promotion is possible again at once.\n",
-	    operate_resume },
-	{ "acknowledge", "acknowledge", "allows an automatic promotion soon after a takeover",
+	{ "resume", "resume [-o text|json]", "ends a pause",
+	    "Automatic promotion is possible again at once.\n", operate_resume },
+	{ "acknowledge", "acknowledge [-o text|json]",
+	    "allows an automatic promotion soon after a takeover",
 	    "After the peer took the lead from this hub unplanned, this hub does not take it back "
 	    "by\n"
 	    "itself for promotion.block-window. Acknowledged, it does.\n",
 	    operate_acknowledge },
-	{ "accept-peer", "accept-peer [--yes HUB]",
+	{ "accept-peer", "accept-peer [--yes HUB] [-o text|json]",
 	    "trusts a peer that is another cluster than before",
 	    "After the peer hub was rebuilt. Terms are kept, the mirror starts anew.\n",
 	    operate_accept_peer },
@@ -157,10 +173,18 @@ static const struct command commands[] = {
 	    "--force          replaces a configuration that was edited\n"
 	    "Exit: 0 done, 1 refused, 3 not known.\n",
 	    bootstrap_command },
+	{ "completion", "completion bash | zsh | fish", "a completion script for a shell",
+	    "For example: understudyctl completion bash >/etc/bash_completion.d/understudyctl\n",
+	    complete_run },
 	{ "help", "help [COMMAND]", "this text, or that of one command",
 	    "Prints the help of a command.\n", run_help },
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+const struct command *command_at(size_t number)
+{
+	return number < COMMAND_COUNT ? &commands[number] : NULL;
+}
 
 const struct command *command_by_name(const char *name)
 {
@@ -177,7 +201,8 @@ void commands_put_help(struct buf *out)
 		buf_printf(out, "  %-14s %s\n", commands[i].name, commands[i].summary);
 	buf_puts(out,
 	    "\n  --socket PATH  default " CLIENT_DEFAULT_SOCKET
-	    "; admin.sock is looked for beside it\n\n"
+	    "; the other sockets are looked for beside it\n"
+	    "  --version      which version and build this is\n\n"
 	    "exit status: 0 done, 1 refused, 3 unknown or still running, 4 no daemon, 64 usage\n");
 }
 
@@ -241,25 +266,61 @@ static enum ctl_exit print_document(
 	return code;
 }
 
+static enum ctl_exit read_and_print(const struct ctl_options *options, const char *member,
+    show_fn *show, struct buf *out, struct err *err)
+{
+	struct buf document = buf_make(CLIENT_MAX_BYTES);
+	enum ctl_exit code = client_read(options->socket, &document, err);
+
+	if (code == CTL_DONE)
+		code = print_document(&document, member, show, out, err);
+	buf_free(&document);
+	return code;
+}
+
+/* Anew every second until somebody interrupts it or nobody reads it any more. A daemon that is away
+ * is what one wants to see, not the end. A terminal is cleared; a file gets what follows. */
+static enum ctl_exit watch_status(
+    const struct ctl_options *options, show_fn *show, struct buf *out, struct err *err)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	bool terminal = isatty(STDOUT_FILENO);
+
+	for (;;) {
+		buf_clear(out);
+		if (terminal)
+			buf_puts(out, "\033[H\033[J");
+		if (read_and_print(options, NULL, show, out, err) != CTL_DONE)
+			buf_printf(out, "%s\n", err->text);
+		if (out->failed || fwrite(out->data, 1, out->len, stdout) != out->len ||
+		    fflush(stdout) != 0)
+			break;
+		(void)nanosleep(&second, NULL);
+	}
+	buf_clear(out);
+	err_set(err, "the output cannot be written");
+	return CTL_REFUSED;
+}
+
 static enum ctl_exit print_status(const struct ctl_options *options, int argc, char **argv,
     const char *member, show_fn *show, struct buf *out, struct err *err)
 {
-	struct buf document = buf_make(CLIENT_MAX_BYTES);
-	bool as_json = false;
-	enum ctl_exit code;
+	bool as_json = false, watch = false;
 
 	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--watch") == 0) {
+			watch = true;
+			continue;
+		}
 		if (strcmp(argv[i], "-o") != 0)
 			return command_misused(err, argv[0], "unknown word ", argv[i]);
 		if (++i == argc || (strcmp(argv[i], "json") != 0 && strcmp(argv[i], "text") != 0))
 			return command_misused(err, argv[0], "-o takes json or text", "");
 		as_json = strcmp(argv[i], "json") == 0;
 	}
-	code = client_read(options->socket, &document, err);
-	if (code == CTL_DONE)
-		code = print_document(&document, member, as_json ? NULL : show, out, err);
-	buf_free(&document);
-	return code;
+	show = as_json ? NULL : show;
+	return watch ? watch_status(options, show, out, err)
+		     : read_and_print(options, member, show, out, err);
 }
 
 static enum ctl_exit run_status(
@@ -274,15 +335,39 @@ static enum ctl_exit run_history(
 	return print_status(options, argc, argv, "history", show_history, out, err);
 }
 
+/* An option that does not stand in the command's usage is refused before anybody is asked. */
+static bool options_known(
+    const struct command *command, int argc, char **argv, enum ctl_exit *code, struct err *err)
+{
+	struct words_word word;
+
+	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] != '-')
+			continue;
+		if (!words_option(command, str_of(argv[i]), &word)) {
+			*code = command_misused(err, command->name, "unknown word ", argv[i]);
+			return false;
+		}
+		i += word.value.n > 0;
+	}
+	return true;
+}
+
 enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *err)
 {
 	struct ctl_options options = { CLIENT_DEFAULT_SOCKET };
 	const struct command *command;
+	enum ctl_exit code = CTL_USAGE;
 	int at = 1;
 
 	for (; at < argc && argv[at][0] == '-'; at++) {
 		if (strcmp(argv[at], "-h") == 0 || strcmp(argv[at], "--help") == 0) {
 			commands_put_help(out);
+			return CTL_DONE;
+		}
+		if (strcmp(argv[at], "--version") == 0) {
+			buf_printf(out, "understudyctl %s, build %016" PRIx64 "%016" PRIx64 "\n",
+			    build_version, build_id[0], build_id[1]);
 			return CTL_DONE;
 		}
 		if (strcmp(argv[at], "--socket") != 0)
@@ -296,5 +381,7 @@ enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *e
 	command = command_by_name(argv[at]);
 	if (!command)
 		return command_misused(err, NULL, "no command is called ", argv[at]);
+	if (!options_known(command, argc - at, argv + at, &code, err))
+		return code;
 	return command->run(&options, argc - at, argv + at, out, err);
 }

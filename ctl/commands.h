@@ -1,6 +1,6 @@
 /*
- * Every command of understudyctl, one row each: words, help and function. The parser, the help and
- * the list of valid words come from this table.
+ * Every command of understudyctl, one row each: words, help and function. The parser, the help,
+ * completion and manual come from this table; words.h reads its usage lines.
  */
 #ifndef CTL_COMMANDS_H
 #define CTL_COMMANDS_H
@@ -23,6 +23,8 @@ struct command {
 	command_run_fn *run;
 };
 
+/* In the order of the table; NULL behind the last one. */
+const struct command *command_at(size_t number);
 /* NULL when there is none of that name. */
 const struct command *command_by_name(const char *name);
 /* What is wrong with the words of a command (NULL: of the whole line), and how it is called.

@@ -16,7 +16,7 @@
 
 #define ASK_AGAIN_MS  250
 #define PATIENCE_MS   20000  /* without --wait: the steps of a switchover, its 10 s among them */
-#define WAIT_MS       600000 /* with it */
+#define WAIT_MS       600000 /* with it, unless --timeout says otherwise */
 #define MAX_HUB_BYTES 256
 
 static const char *text_of(const json_t *object, const char *key)
@@ -107,6 +107,26 @@ enum ctl_exit operate_tell(const char *what, const json_t *answer, struct buf *o
 	return code;
 }
 
+/* How somebody wants to be told. */
+struct telling {
+	bool as_json, wait;
+	long patience_ms;
+};
+
+static enum ctl_exit tell(const char *what, const json_t *answer, const struct telling *telling,
+    struct buf *out, struct err *err)
+{
+	char *text;
+
+	if (!telling->as_json)
+		return operate_tell(what, answer, out, err);
+	text = json_dumps(answer, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	buf_printf(out, "%s\n", text ? text : "null");
+	free(text);
+	err_set(err, "%s: %.300s", what, text_of(answer, "text"));
+	return operate_exit_of(answer);
+}
+
 static void pause_ms(long ms)
 {
 	struct timespec span = { ms / 1000, ms % 1000 * 1000000 };
@@ -117,13 +137,14 @@ static void pause_ms(long ms)
 /* Follows an operation to its end. An elector that started anew does not know it any more, and a
  * broken link says nothing about what it did: both are "not known", never "failed" (B14). */
 static enum ctl_exit follow(const struct ctl_options *options, const char *what, json_t *answer,
-    long patience_ms, struct buf *out, struct err *err)
+    const struct telling *telling, struct buf *out, struct err *err)
 {
 	enum ctl_exit code = operate_exit_of(answer);
+	long patience_ms = telling->patience_ms;
 	char id[20];
 
 	/* Somebody else's is joined by who said --wait, and by nobody else. */
-	if (json_is_true(json_object_get(answer, "earlier")) && patience_ms != WAIT_MS)
+	if (json_is_true(json_object_get(answer, "earlier")) && !telling->wait)
 		patience_ms = 0;
 	(void)snprintf(id, sizeof(id), "%.16s", text_of(answer, "operation"));
 	for (long waited = 0; id[0] && code == CTL_UNKNOWN && waited < patience_ms &&
@@ -147,7 +168,7 @@ static enum ctl_exit follow(const struct ctl_options *options, const char *what,
 		answer = next;
 		code = operate_exit_of(answer);
 	}
-	code = operate_tell(what, answer, out, err);
+	code = tell(what, answer, telling, out, err);
 	json_decref(answer);
 	return code;
 }
@@ -180,21 +201,65 @@ static const char *value_of(int argc, char **argv, int *at)
 	return ++*at < argc && argv[*at][0] ? argv[*at] : NULL;
 }
 
+/* The words that all commands share. 1: taken; 0: it is another word; -1: err says what is wrong.
+ */
+static int take_shared(
+    int argc, char **argv, int *at, struct telling *telling, enum ctl_exit *code, struct err *err)
+{
+	const char *option = argv[*at], *value;
+	long long ms;
+
+	*code = CTL_DONE;
+	if (strcmp(option, "--wait") == 0) {
+		telling->wait = true;
+		return 1;
+	}
+	if (strcmp(option, "-o") != 0 && strcmp(option, "--timeout") != 0)
+		return 0;
+	value = value_of(argc, argv, at);
+	if (strcmp(option, "--timeout") == 0 && value && operate_duration(value, &ms) && ms > 0) {
+		telling->patience_ms = (long)ms;
+		return 1;
+	}
+	if (strcmp(option, "-o") == 0 && value &&
+	    (strcmp(value, "json") == 0 || strcmp(value, "text") == 0)) {
+		telling->as_json = strcmp(value, "json") == 0;
+		return 1;
+	}
+	*code = command_misused(err, argv[0],
+	    strcmp(option, "-o") == 0 ? "-o takes json or text"
+				      : "--timeout takes a duration, like 90s or 10m",
+	    "");
+	return -1;
+}
+
+/* After all words: how long somebody waits who did not say. */
+static void settle(struct telling *telling)
+{
+	telling->wait |= telling->patience_ms > 0;
+	if (telling->patience_ms == 0)
+		telling->patience_ms = telling->wait ? WAIT_MS : PATIENCE_MS;
+}
+
 /* --- Switchover ------------------------------------------------------------------------------- */
 
 enum ctl_exit operate_switchover(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
-	bool check = false, wait = false, call_off = false;
+	bool check = false, call_off = false;
+	struct telling telling = { 0 };
 	const char *to = NULL;
 	json_t *request, *answer;
 	enum ctl_exit code;
+	int taken;
 
 	for (int i = 1; i < argc; i++) {
+		if ((taken = take_shared(argc, argv, &i, &telling, &code, err)) < 0)
+			return code;
+		if (taken)
+			continue;
 		if (strcmp(argv[i], "--check") == 0)
 			check = true;
-		else if (strcmp(argv[i], "--wait") == 0)
-			wait = true;
 		else if (strcmp(argv[i], "--call-off") == 0)
 			call_off = true;
 		else if (strcmp(argv[i], "--to") != 0)
@@ -202,7 +267,8 @@ enum ctl_exit operate_switchover(
 		else if (!(to = value_of(argc, argv, &i)))
 			return command_misused(err, argv[0], "--to takes the name of a hub", "");
 	}
-	if (call_off && (check || wait || to))
+	settle(&telling);
+	if (call_off && (check || telling.wait || to))
 		return command_misused(err, argv[0], "--call-off stands alone", "");
 	request = json_pack("{s:s}", "verb", call_off ? "call-off" : "switchover");
 	if (check)
@@ -218,7 +284,7 @@ enum ctl_exit operate_switchover(
 	    check      ? "check"
 	    : call_off ? "call-off"
 		       : "switchover",
-	    answer, wait ? WAIT_MS : PATIENCE_MS, out, err);
+	    answer, &telling, out, err);
 }
 
 /* --- Promotion and what else takes consent ------------------------------------------------------
@@ -284,12 +350,18 @@ enum ctl_exit operate_promote(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
 	bool force = false, accept = false, check = false;
+	struct telling telling = { 0 };
 	const char *yes = NULL;
 	json_t *request, *answer = NULL;
 	char what[640];
 	enum ctl_exit code;
+	int taken;
 
 	for (int i = 1; i < argc; i++) {
+		if ((taken = take_shared(argc, argv, &i, &telling, &code, err)) < 0)
+			return code;
+		if (taken)
+			continue;
 		if (strcmp(argv[i], "--force") == 0)
 			force = true;
 		else if (strcmp(argv[i], "--accept-incomplete") == 0)
@@ -301,6 +373,7 @@ enum ctl_exit operate_promote(
 		else if (!(yes = value_of(argc, argv, &i)))
 			return command_misused(err, argv[0], "--yes takes this hub's name", "");
 	}
+	settle(&telling);
 	(void)snprintf(what, sizeof(what), "%s%s%s", force ? force_text : promote_text,
 	    accept ? "\n" : "", accept ? accept_text : "");
 	request = json_pack("{s:s, s:b, s:b, s:b}", "verb", "promote", "force", force,
@@ -312,39 +385,60 @@ enum ctl_exit operate_promote(
 	}
 	code = operate_ask(options, request, CLIENT_PATIENCE_S, &answer, err);
 	if (code == CTL_DONE)
-		return follow(
-		    options, check ? "check" : "promotion", answer, PATIENCE_MS, out, err);
+		return follow(options, check ? "check" : "promotion", answer, &telling, out, err);
 	json_decref(answer);
 	return code;
 }
 
 static enum ctl_exit ask_and_tell(const struct ctl_options *options, const char *what,
-    json_t *request, struct buf *out, struct err *err)
+    json_t *request, const struct telling *telling, struct buf *out, struct err *err)
 {
 	json_t *answer = NULL;
 	enum ctl_exit code = operate_ask(options, request, CLIENT_PATIENCE_S, &answer, err);
 
 	if (code == CTL_DONE)
-		code = operate_tell(what, answer, out, err);
+		code = tell(what, answer, telling, out, err);
 	json_decref(answer);
 	return code;
+}
+
+/* One option with a value of its own (NULL: none) beside -o. */
+static enum ctl_exit take_words(int argc, char **argv, const char *option, const char **value,
+    struct telling *telling, struct err *err)
+{
+	enum ctl_exit code;
+	int taken;
+
+	for (int i = 1; i < argc; i++) {
+		if ((taken = take_shared(argc, argv, &i, telling, &code, err)) < 0)
+			return code;
+		if (taken)
+			continue;
+		if (!option || strcmp(argv[i], option) != 0)
+			return command_misused(err, argv[0], "unknown word ", argv[i]);
+		if (!(*value = value_of(argc, argv, &i)))
+			return command_misused(err, argv[0], option, " takes a value");
+	}
+	return CTL_DONE;
 }
 
 enum ctl_exit operate_accept_peer(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
+	struct telling telling = { 0 };
+	const char *yes = NULL;
+	enum ctl_exit code = take_words(argc, argv, "--yes", &yes, &telling, err);
 	json_t *request;
-	enum ctl_exit code;
 
-	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--yes") != 0))
-		return command_misused(err, argv[0], "unknown word ", argv[1]);
+	if (code != CTL_DONE)
+		return code;
 	request = json_pack("{s:s}", "verb", "accept-peer");
-	code = operate_consent(options, argc == 3 ? argv[2] : NULL,
+	code = operate_consent(options, yes,
 	    "The peer is another cluster than before. From now on this hub trusts it, and mirrors\n"
 	    "it anew.",
 	    request, err);
 	if (code == CTL_DONE)
-		return ask_and_tell(options, "accept-peer", request, out, err);
+		return ask_and_tell(options, "accept-peer", request, &telling, out, err);
 	json_decref(request);
 	return code;
 }
@@ -355,21 +449,29 @@ enum ctl_exit operate_accept_peer(
 enum ctl_exit operate_pause(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
+	struct telling telling = { 0 };
+	const char *span = NULL;
 	long long ms;
+	enum ctl_exit code = take_words(argc, argv, "--for", &span, &telling, err);
 
-	if (argc != 3 || strcmp(argv[1], "--for") != 0 || !operate_duration(argv[2], &ms))
-		return command_misused(
+	if (code == CTL_DONE && (!span || !operate_duration(span, &ms)))
+		code = command_misused(
 		    err, argv[0], "it takes --for and a duration up to 4h, like 30m", "");
+	if (code != CTL_DONE)
+		return code;
 	return ask_and_tell(options, "pause",
-	    json_pack("{s:s, s:I}", "verb", "pause", "forMs", (json_int_t)ms), out, err);
+	    json_pack("{s:s, s:I}", "verb", "pause", "forMs", (json_int_t)ms), &telling, out, err);
 }
 
 static enum ctl_exit ask_plain(const struct ctl_options *options, int argc, char **argv,
     const char *verb, struct buf *out, struct err *err)
 {
-	if (argc != 1)
-		return command_misused(err, argv[0], "unknown word ", argv[1]);
-	return ask_and_tell(options, verb, json_pack("{s:s}", "verb", verb), out, err);
+	struct telling telling = { 0 };
+	enum ctl_exit code = take_words(argc, argv, NULL, NULL, &telling, err);
+
+	if (code != CTL_DONE)
+		return code;
+	return ask_and_tell(options, verb, json_pack("{s:s}", "verb", verb), &telling, out, err);
 }
 
 enum ctl_exit operate_resume(

@@ -129,9 +129,45 @@ static void plain_commands_are_one_line(void **state)
 	assert_string_equal(asked(), "{\"verb\":\"call-off\"}\n");
 }
 
+/* -o json is the whole answer, whatever came of it; the exit code is the same. */
+static void json_is_the_answer_itself(void **state)
+{
+	(void)state;
+	SERVE(NULL, "{\"outcome\":\"done\",\"text\":\"paused\"}");
+	assert_int_equal(RUN("pause", "--for", "5m", "-o", "json"), CTL_DONE);
+	assert_string_equal(out.data, "{\n  \"outcome\": \"done\",\n  \"text\": \"paused\"\n}\n");
+	(void)asked();
+	buf_clear(&out);
+	SERVE(NULL, "{\"outcome\":\"refused\",\"checks\":[{\"name\":\"n\",\"ok\":false}],"
+		    "\"text\":\"nothing was changed\"}");
+	assert_int_equal(RUN("switchover", "--check", "-o", "json"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "\"checks\": ["));
+	assert_string_equal(err.text, "check: nothing was changed");
+	(void)asked();
+}
+
+/* B14: who waits no longer is told that it goes on, and under which name. */
+static void a_timeout_is_not_known_yet(void **state)
+{
+	(void)state;
+	SERVE(status, "{\"outcome\":\"running\"," ID ",\"text\":\"begun\"}",
+	    "{\"outcome\":\"running\"," ID ",\"text\":\"acquiring\"}");
+	assert_int_equal(
+	    RUN("promote", "--yes", "hub-b", "--timeout", "1s", "--wait"), CTL_UNKNOWN);
+	(void)asked();
+	SERVE(NULL, "{\"outcome\":\"running\"," ID ",\"earlier\":true,\"text\":\"another\"}",
+	    "{\"outcome\":\"done\"," ID ",\"text\":\"hub-b leads\"}");
+	assert_int_equal(RUN("switchover", "--timeout", "1m"), CTL_DONE);
+	(void)asked();
+}
+
 static void misuse_is_64_and_asks_nothing(void **state)
 {
 	(void)state;
+	assert_int_equal(RUN("switchover", "--timeout"), CTL_USAGE);
+	assert_int_equal(RUN("switchover", "--timeout", "0s"), CTL_USAGE);
+	assert_int_equal(RUN("switchover", "-o", "yaml"), CTL_USAGE);
+	assert_int_equal(RUN("pause", "--for", "5m", "--wait"), CTL_USAGE);
 	assert_int_equal(RUN("switchover", "now"), CTL_USAGE);
 	assert_int_equal(RUN("switchover", "--to"), CTL_USAGE);
 	assert_int_equal(RUN("switchover", "--call-off", "--wait"), CTL_USAGE);
@@ -172,6 +208,8 @@ int main(void)
 		TEST(force_takes_the_name_and_the_nonce_that_were_shown),
 		TEST(without_consent_nothing_is_asked),
 		TEST(plain_commands_are_one_line),
+		TEST(json_is_the_answer_itself),
+		TEST(a_timeout_is_not_known_yet),
 		TEST(misuse_is_64_and_asks_nothing),
 		TEST(durations),
 	};

@@ -1,0 +1,206 @@
+/*
+ * Completion scripts (see the header). They are static: no daemon is asked while somebody types.
+ * Summaries hold no quote that a shell would read; a test has each shell read its script.
+ */
+#include "ctl/complete.h"
+
+#include <string.h>
+
+#include "ctl/words.h"
+
+#define VALUE_FILES " --socket --kubeconfig --to-kubeconfig --offline "
+
+/* Each word of a kind, once, between blanks. */
+static void put_words(struct buf *out, const struct command *command, enum words_kind kind)
+{
+	struct words_scan scan = words_begin(command);
+	struct words_word word, earlier;
+
+	while (words_next(&scan, &word)) {
+		if (word.kind != kind)
+			continue;
+		if (kind == WORDS_OPTION && words_option(command, word.text, &earlier) &&
+		    earlier.text.p != word.text.p)
+			continue;
+		buf_puts(out, " ");
+		buf_append(out, word.text.p, word.text.n);
+	}
+}
+
+/* Options whose value is the word behind them, as alternatives of a case. */
+static void put_value_options(struct buf *out)
+{
+	const struct command *command;
+	struct words_word word;
+
+	buf_puts(out, "--socket");
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		struct words_scan scan = words_begin(command);
+
+		while (words_next(&scan, &word))
+			if (word.kind == WORDS_OPTION && word.value.n) {
+				buf_puts(out, "|");
+				buf_append(out, word.text.p, word.text.n);
+			}
+	}
+}
+
+static void put_names(struct buf *out)
+{
+	const struct command *command;
+
+	for (size_t i = 0; (command = command_at(i)); i++)
+		buf_printf(out, " %s", command->name);
+}
+
+static void put_bash(struct buf *out)
+{
+	const struct command *command;
+
+	buf_puts(out,
+	    "# bash completion for understudyctl, made by `understudyctl completion bash`\n"
+	    "_understudyctl()\n{\n"
+	    "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	    "\tlocal command='' verb='' words='' i\n"
+	    "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	    "\t\tcase ${COMP_WORDS[i]} in\n\t\t");
+	put_value_options(out);
+	buf_puts(out, ") ((i++)) ;;\n\t\t-*) ;;\n"
+		      "\t\t*) if [ -z \"$command\" ]; then command=${COMP_WORDS[i]}; else "
+		      "verb=${COMP_WORDS[i]}; fi ;;\n"
+		      "\t\tesac\n\tdone\n"
+		      "\tcase $before in\n"
+		      "\t-o) words='text json' ;;\n"
+		      "\t--socket|--kubeconfig|--to-kubeconfig|--offline)\n"
+		      "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n"
+		      "\t*)\n\t\tcase $command in\n\t\t'') words='--socket --version --help");
+	put_names(out);
+	buf_puts(out, "' ;;\n\t\thelp) words='");
+	put_names(out);
+	buf_puts(out, "' ;;\n");
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		if (strcmp(command->name, "help") == 0)
+			continue;
+		buf_printf(out, "\t\t%s) ", command->name);
+		if (words_has_verbs(command)) {
+			buf_puts(out, "if [ -z \"$verb\" ]; then words='");
+			put_words(out, command, WORDS_VERB);
+			buf_puts(out, "'; else words='");
+			put_words(out, command, WORDS_OPTION);
+			buf_puts(out, "'; fi ;;\n");
+		} else {
+			buf_puts(out, "words='");
+			put_words(out, command, WORDS_OPTION);
+			buf_puts(out, "' ;;\n");
+		}
+	}
+	buf_puts(out, "\t\tesac ;;\n\tesac\n"
+		      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
+		      "complete -F _understudyctl understudyctl\n");
+}
+
+static void put_zsh(struct buf *out)
+{
+	const struct command *command;
+
+	buf_puts(out, "#compdef understudyctl\n"
+		      "# Made by `understudyctl completion zsh`.\n"
+		      "_understudyctl() {\n"
+		      "\tlocal command verb i\n\tlocal -a commands\n\tcommands=(\n");
+	for (size_t i = 0; (command = command_at(i)); i++)
+		buf_printf(out, "\t\t\"%s:%s\"\n", command->name, command->summary);
+	buf_puts(out, "\t)\n\tfor ((i = 2; i < CURRENT; i++)); do\n\t\tcase $words[i] in\n\t\t");
+	put_value_options(out);
+	buf_puts(out,
+	    ") ((i++)) ;;\n\t\t-*) ;;\n"
+	    "\t\t*) if [[ -z $command ]]; then command=$words[i]; else verb=$words[i]; fi ;;\n"
+	    "\t\tesac\n\tdone\n"
+	    "\tcase $words[CURRENT-1] in\n"
+	    "\t-o) compadd text json; return ;;\n"
+	    "\t--socket|--kubeconfig|--to-kubeconfig|--offline) _files; return ;;\n\tesac\n"
+	    "\tcase $command in\n"
+	    "\t'') compadd -- --socket --version --help; _describe command commands ;;\n"
+	    "\thelp) _describe command commands ;;\n");
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		if (strcmp(command->name, "help") == 0)
+			continue;
+		buf_printf(out, "\t%s) ", command->name);
+		if (words_has_verbs(command)) {
+			buf_puts(out, "if [[ -z $verb ]]; then compadd --");
+			put_words(out, command, WORDS_VERB);
+			buf_puts(out, "; else compadd --");
+			put_words(out, command, WORDS_OPTION);
+			buf_puts(out, "; fi ;;\n");
+		} else {
+			buf_puts(out, "compadd --");
+			put_words(out, command, WORDS_OPTION);
+			buf_puts(out, " ;;\n");
+		}
+	}
+	buf_puts(out, "\tesac\n}\n_understudyctl \"$@\"\n");
+}
+
+static void put_fish_option(
+    struct buf *out, const struct command *command, const struct words_word *word)
+{
+	bool is_long = word->text.n > 2 && word->text.p[1] == '-';
+	char spaced[64];
+	size_t skip = is_long ? 2 : 1;
+
+	buf_printf(out, "complete -c understudyctl -n '__fish_seen_subcommand_from %s' -%c %.*s",
+	    command->name, is_long ? 'l' : 's', (int)(word->text.n - skip), word->text.p + skip);
+	(void)str_copy(spaced, sizeof(spaced), word->text);
+	if (strcmp(spaced, "-o") == 0)
+		buf_puts(out, " -x -a 'text json'");
+	else if (word->value.n)
+		buf_puts(out, strstr(VALUE_FILES, spaced) ? " -r -F" : " -x");
+	buf_puts(out, "\n");
+}
+
+static void put_fish(struct buf *out)
+{
+	const struct command *command;
+	struct words_word word, first;
+
+	buf_puts(out, "# Made by `understudyctl completion fish`.\n"
+		      "complete -c understudyctl -f\n"
+		      "complete -c understudyctl -n __fish_use_subcommand -l socket -r -F\n"
+		      "complete -c understudyctl -n __fish_use_subcommand -l version\n"
+		      "complete -c understudyctl -n __fish_use_subcommand -l help -s h\n"
+		      "complete -c understudyctl -n '__fish_seen_subcommand_from help' -a '");
+	put_names(out);
+	buf_puts(out, "'\n");
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		struct words_scan scan = words_begin(command);
+
+		buf_printf(out,
+		    "complete -c understudyctl -n __fish_use_subcommand -a %s -d \"%s\"\n",
+		    command->name, command->summary);
+		if (words_has_verbs(command)) {
+			buf_printf(out,
+			    "complete -c understudyctl -n '__fish_seen_subcommand_from %s' -a '",
+			    command->name);
+			put_words(out, command, WORDS_VERB);
+			buf_puts(out, "'\n");
+		}
+		while (words_next(&scan, &word))
+			if (word.kind == WORDS_OPTION && words_option(command, word.text, &first) &&
+			    first.text.p == word.text.p)
+				put_fish_option(out, command, &word);
+	}
+}
+
+enum ctl_exit complete_run(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	(void)options;
+	if (argc == 2 && strcmp(argv[1], "bash") == 0)
+		put_bash(out);
+	else if (argc == 2 && strcmp(argv[1], "zsh") == 0)
+		put_zsh(out);
+	else if (argc == 2 && strcmp(argv[1], "fish") == 0)
+		put_fish(out);
+	else
+		return command_misused(err, argv[0], "the name of a shell is wanted", "");
+	return CTL_DONE;
+}
