@@ -277,15 +277,32 @@ $(PRINTERS):
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ -lmsgpackc -lcap
 
+# understudyctl(1) from the table of commands, understudy.conf(5) from that of the configuration.
+$(BUILD)/manual: $(BUILD)/obj/tools/manual.o $(filter-out %/main.o,$(call objects,ctl)) $(BUILD)/obj/build_id.o $(call archives,$(OURS_understudyctl))
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ $(SYSTEM_understudyctl)
+.PHONY: man
+man: $(BUILD)/manual $(PRINTERS)
+	@tools/man.sh $(BUILD)
+
 docs: all $(PRINTERS)
 	@BUILD=$(BUILD) tools/docs.sh
 
 # --- Packages ------------------------------------------------------------------------------
 
 USR := $(DESTDIR)/usr
-install: all
+install: all man
 	install -D -m 0755 -t $(USR)/bin $(BUILD)/understudyd $(BUILD)/understudyctl
 	install -D -m 0755 -t $(USR)/libexec/understudy $(addprefix $(BUILD)/,runner $(ROLES))
+	install -D -m 0644 -t $(USR)/share/man/man1 $(BUILD)/man/understudyctl.1
+	install -D -m 0644 -t $(USR)/share/man/man3 $(BUILD)/man/fence.3
+	install -D -m 0644 -t $(USR)/share/man/man5 $(BUILD)/man/understudy.conf.5
+	install -D -m 0644 -t $(USR)/share/man/man7 $(BUILD)/man/understudy.7
+	install -D -m 0644 -t $(USR)/share/man/man8 $(BUILD)/man/understudyd.8
+	mkdir -p $(USR)/share/bash-completion/completions $(USR)/share/zsh/vendor-completions $(USR)/share/fish/vendor_completions.d
+	$(BUILD)/understudyctl completion bash >$(USR)/share/bash-completion/completions/understudyctl
+	$(BUILD)/understudyctl completion zsh >$(USR)/share/zsh/vendor-completions/_understudyctl
+	$(BUILD)/understudyctl completion fish >$(USR)/share/fish/vendor_completions.d/understudyctl.fish
 	install -D -m 0644 -t $(USR)/lib/systemd/system packaging/understudyd.service
 	install -D -m 0644 packaging/sysusers.conf $(USR)/lib/sysusers.d/understudy.conf
 	install -D -m 0644 packaging/tmpfiles.conf $(USR)/lib/tmpfiles.d/understudy.conf

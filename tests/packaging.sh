@@ -96,6 +96,51 @@ problems=$(systemd-tmpfiles --root="$root" --create understudy.conf 2>&1)
 [ "$(stat -c %a "$root/etc/understudy/credentials" 2>&1)" = 700 ] || problems="$problems credentials is not closed"
 report 'systemd-tmpfiles makes the directories' "$problems"
 
+# --- Manual and completion --------------------------------------------------------------------
+problems=
+for page in "$build"/man/*; do
+	problems="$problems$(mandoc -Tlint "$page" 2>/dev/null | grep -v 'referenced manual not found')"
+	name=${page##*/}
+	[ -s "$root/usr/share/man/man${name##*.}/$name" ] || problems="$problems $name is not installed;"
+	# What the page refers to is a page of ours, or one that every system has.
+	while read -r other section; do
+		case $other in understudy*|fence) [ -s "$build/man/$other.$section" ] || problems="$problems $name refers to $other($section);" ;; esac
+	done < <(sed -nE 's/^\.Xr ([^ ]+) ([0-9]).*/\1 \2/p' "$page")
+done
+[ -s "$build/man/understudy.conf.5" ] || problems="$problems there are no pages"
+report 'mandoc has nothing to say about the manual' "$problems"
+problems=
+for role in $(sed -nE 's/^\| ([a-z-]+) \| (base|0).*/\1/p' docs/privileges.md); do
+	grep -qx "\.It Cm $role" "$build/man/understudy.7" || problems="$problems $role;"
+done
+report 'understudy(7) names every process' "$problems"
+
+complete() { # WORDS...: what bash would offer for the last word
+	bash -c 'source "$0" && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _understudyctl && printf "%s " "${COMPREPLY[@]}"' \
+		"$root/usr/share/bash-completion/completions/understudyctl" "$@"
+}
+problems=
+offers() { # WANTED WORDS...
+	local wanted=$1 got
+	shift
+	got=$(complete "$@" 2>&1)
+	[ "$got" = "$wanted" ] || problems="$problems $*: \"$got\", not \"$wanted\";"
+}
+offers 'switchover ' understudyctl sw
+offers 'sync ' understudyctl --socket /run/x sy
+offers 'diff discard ' understudyctl sync di
+offers '--accept-incomplete ' understudyctl promote --yes hub-b --a
+offers 'text json ' understudyctl status -o ''
+offers 'bash zsh fish ' understudyctl completion ''
+offers 'history ' understudyctl help hi
+offers ' ' understudyctl status no
+report 'bash completes commands, verbs, options and formats' "$problems"
+for shell in zsh fish; do
+	command -v $shell >/dev/null || continue
+	"$build/understudyctl" completion $shell >"$root/script"
+	report "$shell reads its script" "$($shell -n "$root/script" 2>&1 || echo 'it does not')"
+done
+
 # --- Container image ------------------------------------------------------------------------------
 problems=$(packaging/oci/build.sh "$build" "$root/once" 2>&1 >/dev/null)
 problems="$problems$(umask 077 && packaging/oci/build.sh "$build" "$root/again" 2>&1 >/dev/null)"
@@ -124,7 +169,7 @@ report 'each blob of the image is what its digest says' "$problems"
 problems=$(tar -xf "$root/image/layer.tar" -C "$root/rootfs" 2>&1)
 [ -n "$(find "$root/rootfs" ! -type l -perm /07022)" ] && problems="$problems something is setuid or writable by others"
 for program in understudyd understudyctl; do
-	chroot "$root/rootfs" /usr/bin/$program --version >/dev/null 2>&1 || chroot "$root/rootfs" /usr/bin/$program help >/dev/null 2>&1 ||
+	chroot "$root/rootfs" /usr/bin/$program --version >/dev/null 2>&1 ||
 		problems="$problems $program does not start in it;"
 done
 for program in "$root"/rootfs/usr/libexec/understudy/*; do
