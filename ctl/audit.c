@@ -7,20 +7,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "ctl/json.h"
+#include "ctl/spawn.h"
 
 /* A role tries every five minutes; what is much older says nothing about now. */
 #define STALE_MS 900000
-
-extern char **environ;
 
 void audit_list_add(struct audit_list *list, const struct audit_row *row)
 {
@@ -168,21 +165,12 @@ void audit_list_add_tried(struct audit_list *list, const json_t *status)
 
 static int start_offline(const char *config, pid_t *pid)
 {
-	char program[512] = "", *slash;
 	char *const argv[] = { "understudyd", "-a", "--config", (char *)config, NULL };
-	posix_spawn_file_actions_t actions;
 	int ends[2], error;
-	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - sizeof("understudyd"));
 
-	program[n > 0 ? n : 0] = '\0';
-	slash = strrchr(program, '/');
-	(void)strcpy(slash ? slash + 1 : program, "understudyd");
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-	error = posix_spawnp(pid, program, &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
+	error = spawn_understudyd(argv, ends[1], pid) == 0 ? 0 : errno;
 	close(ends[1]);
 	if (error == 0)
 		return ends[0];
@@ -197,7 +185,7 @@ static enum ctl_exit ask_offline(const char *config, struct buf *rows, struct er
 	char block[16384];
 	pid_t pid;
 	ssize_t n;
-	int fd = start_offline(config, &pid), status;
+	int fd = start_offline(config, &pid);
 
 	if (fd < 0) {
 		err_set(err,
@@ -210,8 +198,7 @@ static enum ctl_exit ask_offline(const char *config, struct buf *rows, struct er
 		if (n > 0)
 			buf_append(rows, block, (size_t)n);
 	close(fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	(void)spawn_wait(pid);
 	if (rows->len > 0)
 		return CTL_DONE;
 	err_set(err, "%s: nothing could be looked at, as understudyd says", config);

@@ -15,6 +15,7 @@
 #include "ctl/archive.h"
 #include "ctl/audit.h"
 #include "ctl/bootstrap.h"
+#include "ctl/check_config.h"
 #include "ctl/complete.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
@@ -150,6 +151,16 @@ static const struct command commands[] = {
 	    "prune    deletes what is older (default 30d), but the newest N\n"
 	    "SPAN: like 12h or 30d. Exit: 0 done, 1 refused, 3 not known.\n",
 	    archive_command },
+	{ "check-config", "check-config [FILE] [--pair OTHER]",
+	    "a configuration, and whether it fits another machine's",
+	    "As root; starts nothing. Reads FILE (/etc/understudy/understudy.yaml) and the files "
+	    "that it\n"
+	    "names, as a start does, and says what is wrong by file, line and key. --pair: the "
+	    "configuration\n"
+	    "of the other hub or of a worker; each key that does not fit is named, with both "
+	    "values.\n"
+	    "Exit: 0 right, 1 not.\n",
+	    check_config_command },
 	{ "bootstrap",
 	    "bootstrap --hub NAME[=CONTEXT] --hub NAME[=CONTEXT]\n"
 	    "       [--project-namespace N --worker NAME[=CONTEXT] ...] --out FOLDER\n"

@@ -15,6 +15,7 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "policy/config_pair.h"
 #include "policy/sandbox.h"
 #include "supervisor/admin.h"
 #include "supervisor/audit.h"
@@ -277,10 +278,42 @@ static void print_audit(struct supervisor *supervisor)
 	buf_free(&rows);
 }
 
+/* Does the configuration of another machine fit? Its files are on that machine: only it is read,
+ * and without the flags, which are ours. */
+static int check_pair(struct supervisor *supervisor)
+{
+	struct buf faults = buf_make(65536);
+	struct us_config *other = NULL;
+	struct result *result = NULL;
+	unsigned count;
+	int code;
+
+	supervisor->options.config = supervisor->options.pair;
+	supervisor->options.flag_count = 0;
+	code = configuration_begin(supervisor, &result);
+	while (code == EXIT_CODE_OK && configuration_is_being_read(result))
+		process_wait(supervisor);
+	if (code == EXIT_CODE_OK)
+		code = configuration_take(result, &other);
+	if (code != EXIT_CODE_OK)
+		return code;
+	count = config_pair_faults(supervisor->config, other, &faults);
+	if (count)
+		(void)printf("%s%u do not fit %s\n", faults.data, count, supervisor->options.pair);
+	else
+		(void)printf("it fits %s\n", supervisor->options.pair);
+	free(other);
+	buf_free(&faults);
+	return count ? EXIT_CODE_CONFIG : EXIT_CODE_OK;
+}
+
 static int check_only(struct supervisor *supervisor)
 {
-	int code = credentials_check_all(supervisor);
+	int code = credentials_check_all(supervisor), pair = EXIT_CODE_OK;
 
+	if (supervisor->options.pair)
+		pair = check_pair(supervisor);
+	code = code == EXIT_CODE_OK ? pair : code;
 	if (supervisor->options.audit)
 		print_audit(supervisor);
 	else if (code == EXIT_CODE_OK)

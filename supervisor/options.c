@@ -11,9 +11,10 @@
 #define UPSTREAMS_VARIABLE "KUBESLICE_CONTROLLER_MANAGER_NAMESPACE"
 
 const char options_usage[] =
-    "usage: understudyd [-n | -a] [-d] [-v] [--config FILE]\n"
+    "usage: understudyd [-n [--pair OTHER] | -a] [-d] [-v] [--config FILE]\n"
     "  --config FILE  the configuration (default " OPTIONS_DEFAULT_CONFIG ")\n"
     "  -n             check the configuration and the files that it names, start nothing\n"
+    "  --pair OTHER   with -n: does it fit the configuration of the other hub, or of a worker?\n"
     "  -a             the same, and print what understudyctl audit --offline shows\n"
     "  -d             stay in the foreground (always so: a service manager starts it)\n"
     "  -v             log more\n"
@@ -22,12 +23,11 @@ const char options_usage[] =
     "  --version      print which version and build this is\n"
     "exit codes: 0 stopped or checked, 1 could not run, 2 configuration, 78 identity in use\n";
 
-/* The value of `--config FILE` and `--config=FILE`; NULL when this is another argument or the
- * value is missing. */
-static const char *config_value(const char *argument, const char *next, int *taken)
+/* The value of `--config FILE` and `--config=FILE`, or of another name; NULL when this is another
+ * argument or the value is missing. */
+static const char *value_of(const char *name, const char *argument, const char *next, int *taken)
 {
-	static const char name[] = "--config";
-	size_t n = sizeof(name) - 1;
+	size_t n = strlen(name);
 
 	*taken = 1;
 	if (strncmp(argument, name, n) != 0)
@@ -83,27 +83,30 @@ static int take_upstreams(
 
 int options_parse(struct options *options, int argc, char **argv, struct err *err)
 {
-	const char *value = getenv(UPSTREAMS_VARIABLE);
-	int taken;
+	const char *value = getenv(UPSTREAMS_VARIABLE), *next;
+	int taken = 1;
 
 	memset(options, 0, sizeof(*options));
 	options->config = OPTIONS_DEFAULT_CONFIG;
 	if (value && *value && take_upstreams(options, UPSTREAMS_VARIABLE, value, &taken, err))
 		return -1;
-	for (int i = 1; i < argc; i += taken) {
+	for (int i = 1; i < argc && argv[i]; i += taken) {
+		next = i + 1 < argc ? argv[i + 1] : NULL;
 		if (is_upstreams(argv[i])) {
-			if (take_upstreams(
-				options, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken, err))
+			if (take_upstreams(options, argv[i], next, &taken, err))
 				return -1;
-			continue;
-		}
-		value = config_value(argv[i], i + 1 < argc ? argv[i + 1] : NULL, &taken);
-		if (value && *value)
+		} else if ((value = value_of("--config", argv[i], next, &taken)) && *value) {
 			options->config = value;
-		else if (strncmp(argv[i], "--config", 8) == 0)
-			return err_set(err, "%s: expected --config FILE", argv[i]);
-		else if (!take_flag(options, argv[i]))
+		} else if ((value = value_of("--pair", argv[i], next, &taken)) && *value) {
+			options->pair = value;
+		} else if (strncmp(argv[i], "--config", 8) == 0 ||
+			   strncmp(argv[i], "--pair", 6) == 0) {
+			return err_set(err, "%s: expected a file behind it", argv[i]);
+		} else if (!take_flag(options, argv[i])) {
 			return err_set(err, "%s: no such option (-h lists them)", argv[i]);
+		}
 	}
+	if (options->pair && (!options->check_only || options->audit))
+		return err_set(err, "--pair: expected with -n");
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * The command line of understudyd: --config FILE, -n (check only), -a (the audit's rows without a
- * running process), -d (foreground, the default), -v (more log), -h, and upstream's flags, which the
- * loader knows, --version. Texts point into argv or the options.
+ * The command line of understudyd: --config FILE, -n (check only), --pair OTHER with it, -a (the
+ * audit's rows without a running process), -d (foreground, the default), -v (more log), -h, and
+ * upstream's flags, which the loader knows, --version. Texts point into argv or the options.
  */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
@@ -17,6 +17,7 @@
 
 struct options {
 	const char *config;
+	const char *pair; /* with check_only: another machine's configuration; NULL */
 	bool check_only, audit, verbose, help, version;
 	/* Upstream's flags as NAME=VALUE; nothing here knows what they mean (flags.def does). */
 	const char *flags[OPTIONS_MAX_FLAGS];

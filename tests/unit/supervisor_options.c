@@ -86,6 +86,19 @@ static void upstreams_flags_go_on_as_they_are(void **state)
 	assert_int_equal(unsetenv("KUBESLICE_CONTROLLER_MANAGER_NAMESPACE"), 0);
 }
 
+static void a_pair_is_only_checked(void **state)
+{
+	struct options options;
+
+	(void)state;
+	assert_int_equal(PARSE(&options, "-n", "--pair", "b.yaml"), 0);
+	assert_string_equal(options.pair, "b.yaml");
+	assert_int_equal(PARSE(&options, "--pair=b.yaml"), -1);
+	assert_int_equal(PARSE(&options, "-a", "--pair=b.yaml"), -1);
+	assert_int_equal(PARSE(&options, "-n", "--pair"), -1);
+	assert_int_equal(PARSE(&options, "-n", "--pairs", "b.yaml"), -1);
+}
+
 static void refuses_what_it_does_not_know(void **state)
 {
 	struct options options;
@@ -107,6 +120,7 @@ int main(void)
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(all_options),
 		cmocka_unit_test(upstreams_flags_go_on_as_they_are),
+		cmocka_unit_test(a_pair_is_only_checked),
 		cmocka_unit_test(refuses_what_it_does_not_know),
 	};
 

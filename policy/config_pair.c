@@ -1,0 +1,176 @@
+/*
+ * What must be equal, and what must not, in the configurations of machines that work together (see
+ * the header). What only the clusters can say, their identities, the pair checks at its start
+ * (H14). No I/O. Called by supervisor/main.c.
+ */
+#include "policy/config_pair.h"
+
+#include <string.h>
+
+struct two {
+	const struct us_config *own, *other;
+	struct buf *out;
+	unsigned faults;
+};
+
+static const char *own(const struct two *two, config_text text)
+{
+	return config_text_at(two->own, text);
+}
+
+static const char *other(const struct two *two, config_text text)
+{
+	return config_text_at(two->other, text);
+}
+
+/* One line; the values are names and addresses of checked configurations. */
+static void fault(
+    struct two *two, const char *key, const char *a, const char *b, const char *expected)
+{
+	buf_printf(two->out, "%s: %s here, %s there; expected %s\n", key, a[0] ? a : "none",
+	    b[0] ? b : "none", expected);
+	two->faults++;
+}
+
+static void compare(
+    struct two *two, const char *key, config_text a, config_text b, const char *expected)
+{
+	if (strcmp(own(two, a), other(two, b)) != 0)
+		fault(two, key, own(two, a), other(two, b), expected);
+}
+
+/* C7: the place in the list is what a hub's terms come from. */
+static void compare_hubs(struct two *two)
+{
+	unsigned count = two->own->hub_count < two->other->hub_count ? two->own->hub_count
+								     : two->other->hub_count;
+
+	if (two->own->hub_count != two->other->hub_count)
+		fault(two, "hubs", two->own->hub_count == 1 ? "one" : "two",
+		    two->other->hub_count == 1 ? "one" : "two", "the same list");
+	for (unsigned i = 0; i < count; i++) {
+		const struct config_hub *a = &two->own->hubs[i], *b = &two->other->hubs[i];
+
+		compare(two, i ? "hubs[1].name" : "hubs[0].name", a->name, b->name,
+		    "the same list in the same order (C7)");
+		compare(two, i ? "hubs[1].endpoint" : "hubs[0].endpoint", a->endpoint, b->endpoint,
+		    "one address for all machines");
+	}
+}
+
+static bool is_hub(const struct us_config *config)
+{
+	return config->mode == CONFIG_ACTIVE || config->mode == CONFIG_STANDBY;
+}
+
+static const char *mode_name(const struct us_config *config)
+{
+	static const char *const names[CONFIG_MODE_COUNT] = { "standalone", "active", "standby",
+		"replicas", "follower" };
+
+	return names[config->mode];
+}
+
+/* H17: the silence that one waits for must be longer than the other's leadership can last. */
+static void compare_times(
+    struct two *two, const struct us_config *waits, const struct us_config *leads, const char *key)
+{
+	uint64_t threshold_ms = (uint64_t)leads->lease_duration_ms + waits->padding_ms;
+
+	if (threshold_ms * 2 >= (uint64_t)leads->renew_deadline_ms * 3)
+		return;
+	buf_printf(two->out,
+	    "%s: lease.duration %u ms of the one and lease.padding %u ms of the other are together "
+	    "less than 1.5 x lease.renew-deadline %u ms; expected at least that (H17)\n",
+	    key, leads->lease_duration_ms, waits->padding_ms, leads->renew_deadline_ms);
+	two->faults++;
+}
+
+static const struct config_worker *find(
+    const struct us_config *in, const struct us_config *of, config_text name)
+{
+	for (unsigned i = 0; i < in->worker_count; i++)
+		if (strcmp(config_text_at(in, in->workers[i].name), config_text_at(of, name)) == 0)
+			return &in->workers[i];
+	return NULL;
+}
+
+static void compare_workers(struct two *two)
+{
+	for (unsigned i = 0; i < two->own->worker_count; i++) {
+		const struct config_worker *a = &two->own->workers[i];
+		const struct config_worker *b = find(two->other, two->own, a->name);
+
+		if (!b)
+			fault(
+			    two, "workers", own(two, a->name), "", "the same workers on both hubs");
+		else
+			compare(two, "workers[].project-namespace", a->project_namespace,
+			    b->project_namespace, "one namespace on both hubs");
+	}
+	for (unsigned i = 0; i < two->other->worker_count; i++)
+		if (!find(two->own, two->other, two->other->workers[i].name))
+			fault(two, "workers", "", other(two, two->other->workers[i].name),
+			    "the same workers on both hubs");
+}
+
+static void compare_hub_pair(struct two *two)
+{
+	if (two->own->self == two->other->self)
+		fault(two, "self", own(two, two->own->self_name), other(two, two->other->self_name),
+		    "each hub once (H14)");
+	if (two->own->mode == CONFIG_ACTIVE && two->other->mode == CONFIG_ACTIVE)
+		fault(two, "mode", "active", "active", "standby on one of them");
+	if (two->own->mirror_set != two->other->mirror_set)
+		fault(two, "mirror.set", two->own->mirror_set ? "none" : "kubeslice",
+		    two->other->mirror_set ? "none" : "kubeslice", "the same on both hubs");
+	compare_times(two, two->own, two->other, "lease, when this hub waits");
+	compare_times(two, two->other, two->own, "lease, when the other hub waits");
+	compare_workers(two);
+}
+
+/* hub, worker: in whichever order they were given. */
+static void compare_follower(
+    struct two *two, const struct us_config *hub, const struct us_config *worker)
+{
+	const struct config_worker *listed = find(hub, worker, worker->self_name);
+	const char *space = config_text_at(worker, worker->follower.project_namespace);
+
+	if (!listed)
+		fault(two, "workers",
+		    hub == two->own ? "" : config_text_at(worker, worker->self_name),
+		    hub == two->own ? config_text_at(worker, worker->self_name) : "",
+		    "the worker among the workers of the hub");
+	else if (strcmp(config_text_at(hub, listed->project_namespace), space) != 0)
+		fault(two, "project-namespace",
+		    hub == two->own ? config_text_at(hub, listed->project_namespace) : space,
+		    hub == two->own ? space : config_text_at(hub, listed->project_namespace),
+		    "one namespace on hub and worker");
+}
+
+unsigned config_pair_faults(
+    const struct us_config *own_config, const struct us_config *other_config, struct buf *out)
+{
+	struct two two = { own_config, other_config, out, 0 };
+	bool hub = is_hub(own_config), other_hub = is_hub(other_config);
+
+	if ((!hub && own_config->mode != CONFIG_FOLLOWER) ||
+	    (!other_hub && other_config->mode != CONFIG_FOLLOWER)) {
+		fault(&two, "mode", mode_name(own_config), mode_name(other_config),
+		    "two hubs, or hubs and workers");
+		return two.faults;
+	}
+	compare_hubs(&two);
+	compare(&two, "namespace", own_config->namespace, other_config->namespace,
+	    "one namespace on all machines");
+	if (hub && other_hub)
+		compare_hub_pair(&two);
+	else if (hub || other_hub)
+		compare_follower(
+		    &two, hub ? own_config : other_config, hub ? other_config : own_config);
+	else if (strcmp(own(&two, own_config->self_name), other(&two, other_config->self_name)) ==
+		 0)
+		fault(&two, "self", own(&two, own_config->self_name),
+		    other(&two, other_config->self_name), "each worker once");
+	return two.faults;
+}

@@ -1,0 +1,16 @@
+/*
+ * Do two configurations belong together: the two hubs of a pair, a hub and a worker, two workers?
+ * Pure; both have passed config_check().
+ */
+#ifndef POLICY_CONFIG_PAIR_H
+#define POLICY_CONFIG_PAIR_H
+
+#include "base/buf.h"
+#include "policy/config.h"
+
+/* Appends a line "KEY: what is in each; expected ..." for each key that does not fit. Their number.
+ */
+unsigned config_pair_faults(
+    const struct us_config *own, const struct us_config *other, struct buf *out);
+
+#endif
