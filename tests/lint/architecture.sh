@@ -82,6 +82,8 @@ done
 rm -rf "$printed"
 report 'the pages that are printed from tables are what the tables say' "$problems"
 
+report "docs/configuration.schema.json takes what is right and refuses what is not" "$(python3 tests/lint/schema.py 2>&1)"
+
 # --- What the mirror copies ----------------------------------------------------------------
 kinds=$(sed -nE 's/^KIND\([A-Z_]+, "([A-Za-z]+)".*/\1/p' syncer/kinds.def)
 said=$(sed -nE '/^## Kinds/,/^Of no object/s/^\| ([A-Z][A-Za-z]+) \|.*/\1/p' docs/mirror.md)
