@@ -292,18 +292,34 @@ static void print_markdown(void)
 
 /* --- Man page --------------------------------------------------------------------------------- */
 
-/* mdoc: a text line does not begin with a control character, and a backslash is an escape. */
+/* One text, in lines of at most 78 characters. mdoc: a line does not begin with a control
+ * character, and a backslash is an escape. */
 static void print_mdoc(const char *text)
 {
-	if (*text == '.' || *text == '\'')
-		printf("\\&");
-	for (; *text; text++)
-		if (*text == '\\')
-			printf("\\e");
-		else if (*text == '-')
-			printf("\\-");
-		else if (*text != '`')
-			putchar(*text);
+	size_t column = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, " \n");
+
+		if (column && column + 1 + n > 78) {
+			putchar('\n');
+			column = 0;
+		} else if (column) {
+			putchar(' ');
+			column++;
+		}
+		if (column == 0 && (*text == '.' || *text == '\''))
+			printf("\\&");
+		column += n;
+		for (; n > 0; n--, text++)
+			if (*text == '\\')
+				printf("\\e");
+			else if (*text == '-')
+				printf("\\-");
+			else if (*text != '`')
+				putchar(*text);
+		text += strspn(text, " \n");
+	}
 	putchar('\n');
 }
 
@@ -315,7 +331,7 @@ static void print_man(void)
 		printf(".Ss ");
 		print_mdoc(chapters[i].title);
 		if (chapters[i].text[0])
-			printf("%.*s\n", (int)strlen(chapters[i].text) - 2, chapters[i].text);
+			print_mdoc(chapters[i].text);
 		printf(".Bl -tag -width Ds\n");
 		for (const struct row *row = rows; row < rows + ROWS; row++) {
 			char reload[256], bounds[256];
@@ -344,6 +360,13 @@ static void print_man(void)
 		}
 		printf(".El\n");
 	}
+	printf(".Ss Flags of understudyd that override a key\n.Bl -tag -width Ds\n");
+	for (size_t i = 0; i < FLAGS; i++) {
+		printf(".It ");
+		print_mdoc(flags[i].name);
+		print_mdoc(flags[i].key[0] ? flags[i].key : flags[i].note);
+	}
+	printf(".El\n");
 }
 
 /* --- JSON Schema ------------------------------------------------------------------------------ */
