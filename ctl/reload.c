@@ -172,17 +172,19 @@ static enum ctl_exit explain_addition(
 	if (code == CTL_DONE)
 		buf_printf(out,
 		    "Nothing is done by this; these are the steps.\n"
-		    "1. On the worker's cluster: policy/crds/worker.yaml,\n"
-		    "   policy/admission/worker.yaml, and once per hub policy/rbac/worker.yaml.\n"
-		    "2. On both hubs: policy/rbac/hub-worker.yaml for it, and the name of its\n"
-		    "   token's Secret among {{TOKENS}} of policy/rbac/hub.yaml.\n"
-		    "3. On both hubs put it into `workers` of the configuration file, with a\n"
-		    "   kubeconfig of kubeslice-system/understudy-HUB of its cluster:\n"
+		    "1. An administrator runs understudyctl bootstrap with the words of before "
+		    "and\n"
+		    "       --worker %s\n"
+		    "   which makes what it needs on its cluster and on both hubs, a kubeconfig of "
+		    "it\n"
+		    "   for each hub, and, where nobody edited them, the configurations anew.\n"
+		    "2. On both hubs the kubeconfig is put in its place, and the worker into "
+		    "`workers`:\n"
 		    "       - {name: %s, project-namespace: ITS-PROJECT, kubeconfig: FILE}\n"
 		    "   then\n"
 		    "       understudyctl reload\n"
-		    "4. `worker list` shows it: ok, or what is missing there.\n",
-		    name);
+		    "3. `worker list` shows it: ok, or what is missing there.\n",
+		    name, name);
 	json_decref(document);
 	return code;
 }
