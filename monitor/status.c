@@ -112,9 +112,11 @@ void status_lag_samples(const struct status *status, int64_t ms[STATUS_LAG_SAMPL
 	const struct status_lag *lag = &status->lag;
 
 	for (unsigned i = 0; i < STATUS_LAG_SAMPLES; i++) {
-		unsigned back = STATUS_LAG_SAMPLES - i;
+		unsigned back = STATUS_LAG_SAMPLES - 1 - i; /* the last is the one under way */
 
-		ms[i] = back <= lag->count ? lag->ms[(lag->count - back) % STATUS_LAG_SAMPLES] : -1;
+		ms[i] = back == 0            ? lag->highest_ms
+			: back <= lag->count ? lag->ms[(lag->count - back) % STATUS_LAG_SAMPLES]
+					     : -1;
 	}
 }
 

@@ -166,7 +166,8 @@ bool status_take_rights(
 
 /* To be called every STATUS_LAG_PERIOD_S. */
 void status_sample_lag(struct status *status);
-/* The last hour, the oldest first; negative where nothing was known. */
+/* The last hour, the oldest first, the last one still under way; negative where nothing was known.
+ */
 void status_lag_samples(const struct status *status, int64_t ms[STATUS_LAG_SAMPLES]);
 
 /* Is the elector known to be at work? Else why not, for a person. */

@@ -161,7 +161,7 @@ static void put_self(const struct page *page)
 			yes_or_no(page, "armed", l->armed);
 			yes_or_no(page, "complete", l->complete);
 		}
-		html_fact(page->out, "reason", l->reason);
+		html_fact(page->out, "last word", l->reason);
 		if (l->operation[0])
 			html_fact(page->out, "operation", l->operation);
 	}
@@ -347,6 +347,8 @@ static void put_expiry(const struct page *page, const struct status_credential *
 
 static void put_credentials(const struct page *page)
 {
+	bool leads = page->left_ns > 0;
+
 	buf_puts(page->out, "<h2>Credentials</h2>\n<ul>\n");
 	for (unsigned n = 0; n < CREDENTIAL_LIMIT; n++) {
 		const struct status_credential *credential = &page->status->credentials[n];
@@ -360,7 +362,10 @@ static void put_credentials(const struct page *page)
 		if (credential->known)
 			put_expiry(page, credential);
 		else
-			buf_puts(page->out, " <span class=\"quiet\">nothing is known of it</span>");
+			buf_printf(page->out, " <span class=\"quiet\">%s</span>",
+			    leads && role_holding(n, page->config->shard_size).role == ROLE_SYNCER
+				? "not in use while this hub leads"
+				: "nothing is known of it");
 		buf_puts(page->out, " <span class=\"quiet\">");
 		html_text(page->out, credential->subject);
 		buf_puts(page->out, "</span>\n");

@@ -218,6 +218,12 @@ static bool is_lost(const struct engine *engine, enum engine_action action)
 				       action == ENGINE_NOTE || action == ENGINE_ARCHIVE);
 }
 
+/* Somebody deleted the copy of just this version (3.11: resurrected). */
+static bool is_again(const struct item *item, enum engine_action action)
+{
+	return action == ENGINE_CREATE && item->copy_source_version == item->source_version;
+}
+
 /* The first item of the list that has something to do now. */
 static bool take(
     struct engine *engine, struct item_list *list, int64_t now_ns, struct engine_order *order)
@@ -238,7 +244,7 @@ static bool take(
 		engine->busy++;
 		engine->kind_busy[item->kind]++;
 		*order = (struct engine_order){ item, decision.action, item->copy_version,
-			item->source_body, item->source_status };
+			item->source_body, item->source_status, is_again(item, decision.action) };
 		return true;
 	}
 	return false;

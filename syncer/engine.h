@@ -32,6 +32,7 @@ struct engine_order {
 	enum engine_action action;
 	uint64_t version; /* of the copy that was judged: what is archived is that one (I11) */
 	struct hash body, status; /* of the source, as it is being written */
+	bool again; /* CREATE: this very version was copied before, and not we took the copy away */
 };
 
 /* What people and other roles should hear of; item: NULL for REGRESSED. */

@@ -56,10 +56,6 @@ static void write_succeeded(struct syncer *syncer, const struct engine_order *or
 	const char *operation = operation_of(item, order->action);
 	int64_t since_ns = item->since_ns, created_us = item->created_us;
 	bool live = item->live, done = true;
-	/* This very version was copied before, and not we took the copy away. */
-	bool resurrected = order->action == ENGINE_CREATE && !item->recreate &&
-			   item->copy_source_version &&
-			   item->copy_source_version == item->source_version;
 	int64_t now_ns = base_clock_boot_ns();
 
 	if (facts)
@@ -68,7 +64,7 @@ static void write_succeeded(struct syncer *syncer, const struct engine_order *or
 		engine_deleted(&syncer->engine, order, now_ns);
 	log_debug(
 	    "%s %s/%s", engine_action_name(order->action), item_namespace(item), item_name(item));
-	if (resurrected)
+	if (order->again)
 		role_metric(syncer->process, METRIC_RESURRECTED,
 		    kind_row((enum kind)item->kind)->kind, NULL, 1000000);
 	if (done)

@@ -407,12 +407,13 @@ static void the_lag_of_an_hour_is_kept(void **state)
 	status_sample_lag(status);
 	status_sample_lag(status);
 	status_lag_samples(status, ms);
+	assert_int_equal(ms[STATUS_LAG_SAMPLES - 7], -1);
 	assert_int_equal(ms[STATUS_LAG_SAMPLES - 6], -1);
-	assert_int_equal(ms[STATUS_LAG_SAMPLES - 5], -1);
-	assert_int_equal(ms[STATUS_LAG_SAMPLES - 4], 900);
-	assert_int_equal(ms[STATUS_LAG_SAMPLES - 3], 20);
-	assert_int_equal(ms[STATUS_LAG_SAMPLES - 2], 20); /* it was so when that time began */
-	assert_int_equal(ms[STATUS_LAG_SAMPLES - 1], 7);
+	assert_int_equal(ms[STATUS_LAG_SAMPLES - 5], 900);
+	assert_int_equal(ms[STATUS_LAG_SAMPLES - 4], 20);
+	assert_int_equal(ms[STATUS_LAG_SAMPLES - 3], 20); /* it was so when that time began */
+	assert_int_equal(ms[STATUS_LAG_SAMPLES - 2], 7);
+	assert_int_equal(ms[STATUS_LAG_SAMPLES - 1], 7); /* now */
 	for (unsigned i = 0; i < STATUS_LAG_SAMPLES; i++)
 		status_sample_lag(status);
 	status_lag_samples(status, ms);

@@ -100,11 +100,13 @@ static void local_edit_and_local_deletion_are_repaired(void **state)
 	assert_false(engine_is_pristine(&w.engine));
 	run();
 	assert_string_equal(w.trace, "archive red; fetch red; update red; "); /* I11 */
+	assert_int_equal(w.agains, 0);
 	json_decref(slice->local);
 	slice->local = NULL;
 	engine_copy_gone(&w.engine, slice->kind, NS, "red", ++w.version, w.now_ns);
 	run();
 	assert_string_equal(w.trace, "fetch red; create red; "); /* L96; no text is kept */
+	assert_int_equal(w.agains, 1);                           /* 3.11: resurrected */
 }
 
 static void foreign_object_is_never_touched(void **state)

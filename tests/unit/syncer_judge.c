@@ -181,6 +181,7 @@ static void immutable_field_is_made_anew(void **state)
 	change(binding, 2, 0);
 	run();
 	assert_string_equal(w.trace, "update b; delete b; create b; "); /* H7, G10 */
+	assert_int_equal(w.agains, 0);
 	w.field = "subjects";
 	change(binding, 3, 0);
 	run();

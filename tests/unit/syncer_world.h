@@ -44,7 +44,7 @@ static struct world {
 	uint64_t version;
 	unsigned uids;
 	int64_t now_ns;
-	unsigned notes[6], creates, updates, statuses, deletes, fetches, proves, archives;
+	unsigned notes[6], creates, agains, updates, statuses, deletes, fetches, proves, archives;
 	enum kind immutable; /* cannot be updated; KIND_NAMESPACE: none */
 	const char *field;   /* what a refusal names */
 	bool prunes;         /* the hub drops spec.n of SliceConfigs */
@@ -358,6 +358,7 @@ static inline void carry_write(
 	struct rewrite_facts facts;
 
 	w.creates += order->action == ENGINE_CREATE;
+	w.agains += order->again;
 	w.updates += order->action == ENGINE_UPDATE;
 	w.statuses += order->action == ENGINE_STATUS;
 	if (class == KUBE_OK && !object->local) {
