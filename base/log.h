@@ -2,18 +2,25 @@
  * One line per fact, at most 1 KiB, to descriptor 2, never blocking: when the reader of the pipe
  * is stopped the line is dropped and counted, and the next line that gets through says how many
  * (F21). Control bytes are escaped here, and again by the supervisor, which believes nobody.
- * Never a secret: log lengths and fingerprints.
+ * Never a secret: log lengths and fingerprints. The form is logfmt:
+ *
+ *   time=2026-01-31T10:20:30.123Z level=info process=elector term=7 operation=1f.. msg="..."
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 /* Names the process in each of its lines; the name is kept, not copied. Lines below `least` are
  * not written. */
 void log_open(const char *process, enum log_level least);
+/* What the lines from now on are about: the leader's term, as far as this process knows it (0:
+ * not), and the operation of a person (NULL or "": none; cut to 32 bytes). */
+void log_term(uint64_t term);
+void log_operation(const char *id);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A failure that is tried again and again is one line, not one per try (G5). True when this kind of

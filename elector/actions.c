@@ -366,6 +366,18 @@ static void show_event(struct elector *elector, const struct machine_event *even
 		elector_show_leadership(elector);
 }
 
+/* Each line from here on is about this term, and about what a person asked for. */
+static void tell_log(struct elector *elector)
+{
+	char operation[64];
+	const char *id;
+
+	admin_put_operation(elector, operation, sizeof(operation));
+	id = strchr(operation, ' ');
+	log_term(elector->machine.term);
+	log_operation(id ? id + 1 : "");
+}
+
 void elector_feed(struct elector *elector, struct machine_event *event)
 {
 	struct machine_out out;
@@ -378,6 +390,7 @@ void elector_feed(struct elector *elector, struct machine_event *event)
 	event->wall_us = base_clock_wall_us();
 	event->random = base_random_u64();
 	machine_step(&elector->machine, event, base_clock_boot_ns(), &out);
+	tell_log(elector);
 	renewed = out.todo_count && out.todo[0].verb == TODO_PAGE;
 	for (unsigned i = 0; i < out.todo_count; i++)
 		carry_out(elector, &out.todo[i]);

@@ -245,6 +245,7 @@ static void feed(struct elector *elector, struct replicas_event *event)
 	event->wall_us = base_clock_wall_us();
 	event->random = base_random_u64();
 	replicas_step(machine, event, base_clock_boot_ns(), &out);
+	log_term(machine->state == REPLICAS_LEADING ? machine->term : machine->record.term);
 	/* What is said first, for EXIT takes the reason along. */
 	for (unsigned i = 0; i < out.todo_count; i++)
 		if (out.todo[i].verb == REPLICAS_PAGE)

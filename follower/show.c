@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "follower/follower.h"
 
 static const char *const statuses[] = { "Unknown", "True", "False" };
@@ -45,6 +46,7 @@ void show_follower(struct follower *follower)
 		.term = rule->current.term,
 		.max_term = rule->max_term };
 
+	log_term(rule->max_term);
 	put_condition(connected, sizeof(connected), &follower->connected);
 	put_condition(synced, sizeof(synced), &follower->synced);
 	for (unsigned i = 0; i < follower->hub_count; i++)

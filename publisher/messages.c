@@ -18,6 +18,7 @@ enum verdict publisher_on_permit(
 
 	(void)from;
 	(void)fd;
+	log_term(m->term);
 	publish_permit(publisher, &permit);
 	return VERDICT_FINE;
 }

@@ -17,6 +17,7 @@ enum verdict repointer_on_permit(
 {
 	(void)from;
 	(void)fd;
+	log_term(m->term);
 	push_permit(repointer, m->term, (int64_t)m->valid_until_ns);
 	return VERDICT_FINE;
 }

@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "base/str.h"
 
-/* "2026-01-31T10:20:30.123Z info  " of base/log.h. */
-#define HEAD_BYTES 31
+/* "2026-01-31T10:20:30.123Z" */
+#define TIME_BYTES 24
 
 static void put_stderr(const char *line, size_t n)
 {
@@ -45,27 +45,61 @@ static void escape(char *line, size_t n)
 	}
 }
 
-/* Whether the line has the head of base/log.h with this process's name in it. */
+/* Moves *at behind a text that stands there. */
+static bool skip(const char **at, const char *end, const char *text)
+{
+	size_t n = strlen(text);
+
+	if ((size_t)(end - *at) < n || memcmp(*at, text, n) != 0)
+		return false;
+	*at += n;
+	return true;
+}
+
+/* Whether the line has the head of base/log.h with this process's name in it, and the end. */
 static bool names_itself(const struct logs *logs)
 {
-	size_t name = strlen(logs->name);
-	const char *line = logs->line;
+	const char *at = logs->line, *end = logs->line + logs->n;
 
-	return logs->n > HEAD_BYTES + name && line[4] == '-' && line[10] == 'T' &&
-	       line[23] == 'Z' && line[24] == ' ' && line[30] == ' ' &&
-	       memcmp(line + HEAD_BYTES, logs->name, name) == 0 && line[HEAD_BYTES + name] == ':';
+	if (!skip(&at, end, "time=") || end - at < TIME_BYTES)
+		return false;
+	at += TIME_BYTES;
+	if (!skip(&at, end, " level="))
+		return false;
+	while (at < end && *at >= 'a' && *at <= 'z')
+		at++;
+	return skip(&at, end, " process=") && skip(&at, end, logs->name) && skip(&at, end, " ") &&
+	       end[-1] == '"';
+}
+
+/* Somebody else's words, as a value of their own. */
+static void put_raw(struct logs *logs)
+{
+	char whole[2 * LOGS_LINE_BYTES + 64];
+	size_t n = (size_t)snprintf(whole, 64, "process=%.40s raw=\"", logs->name);
+
+	for (size_t i = 0; i < logs->n; i++) {
+		if (logs->line[i] == '"' || logs->line[i] == '\\')
+			whole[n++] = '\\';
+		whole[n++] = logs->line[i];
+	}
+	whole[n++] = '"';
+	whole[n++] = '\n';
+	logs->put(whole, n);
 }
 
 static void put_line(struct logs *logs)
 {
-	char whole[LOGS_LINE_BYTES + 64];
-	int n;
+	char whole[LOGS_LINE_BYTES + 2];
 
 	escape(logs->line, logs->n);
-	n = names_itself(logs) ? snprintf(whole, sizeof(whole), "%.*s\n", (int)logs->n, logs->line)
-			       : snprintf(whole, sizeof(whole), "%s says: %.*s\n", logs->name,
-				     (int)logs->n, logs->line);
-	logs->put(whole, (size_t)n);
+	if (!names_itself(logs)) {
+		put_raw(logs);
+	} else {
+		memcpy(whole, logs->line, logs->n);
+		whole[logs->n] = '\n';
+		logs->put(whole, logs->n + 1);
+	}
 	logs->n = 0;
 }
 
@@ -76,8 +110,9 @@ static void tell_dropped(struct logs *logs)
 
 	if (logs->dropped == 0)
 		return;
-	n = snprintf(text, sizeof(text), "%s: %lu log lines dropped (over %d in a second)\n",
-	    logs->name, logs->dropped, LOGS_LINES_PER_SECOND);
+	n = snprintf(text, sizeof(text),
+	    "process=%.40s dropped=%lu msg=\"over %d log lines in a second\"\n", logs->name,
+	    logs->dropped, LOGS_LINES_PER_SECOND);
 	logs->dropped = 0;
 	logs->put(text, (size_t)n);
 }

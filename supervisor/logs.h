@@ -1,8 +1,8 @@
 /*
  * The log pipe of one process: its lines, bounded and escaped, go to the supervisor's own
  * descriptor 2. Nobody is believed: control bytes are escaped, a line that does not name its own
- * process in the form of base/log.h is relayed under that process's name, and past 200 lines in a
- * second lines are dropped and counted (F21, P43).
+ * process in the form of base/log.h is relayed as a value under that process's name, and past 200
+ * lines in a second lines are dropped and counted (F21, P43).
  */
 #ifndef SUPERVISOR_LOGS_H
 #define SUPERVISOR_LOGS_H

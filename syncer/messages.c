@@ -32,6 +32,7 @@ enum verdict syncer_on_mirror_grant(
 	(void)fd;
 	if (message->source_uid.n == 0)
 		return VERDICT_PEER_BROKEN;
+	log_term(message->term);
 	other_source = !str_equal(message->source_uid, str_of(syncer->source_uid));
 	other_term = message->term != syncer->term || message->led_term != engine->term;
 	if (!str_copy(syncer->source_uid, sizeof(syncer->source_uid), message->source_uid))

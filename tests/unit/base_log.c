@@ -51,7 +51,29 @@ static void controls_cannot_forge_a_line(void **state)
 	close_pipe(text, sizeof(text));
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 	assert_null(strchr(text, '\x1b'));
-	assert_non_null(strstr(text, " info  tester: name=x?fake"));
+	assert_non_null(strstr(text, " level=info process=tester msg=\"name=x?fake"));
+}
+
+/* A value ends where its quote does, whatever is in it. */
+static void a_line_is_logfmt_with_term_and_operation(void **state)
+{
+	char text[4096];
+	unsigned year;
+
+	(void)state;
+	log_term(7);
+	log_operation("00000000000000ab");
+	open_pipe();
+	log_warn("he said \"no\" \\ level=error");
+	log_term(0);
+	log_operation(NULL);
+	log_info("later");
+	close_pipe(text, sizeof(text));
+	assert_int_equal(sscanf(text, "time=%u-", &year), 1);
+	assert_non_null(
+	    strstr(text, "Z level=warn process=tester term=7 operation=00000000000000ab "
+			 "msg=\"he said \\\"no\\\" \\\\ level=error\"\n"));
+	assert_non_null(strstr(text, "Z level=info process=tester msg=\"later\"\n"));
 }
 
 static void long_lines_are_cut(void **state)
@@ -60,12 +82,13 @@ static void long_lines_are_cut(void **state)
 	size_t n;
 
 	(void)state;
-	memset(big, 'a', sizeof(big) - 1);
+	memset(big, '"', sizeof(big) - 1);
 	open_pipe();
 	log_info("%s", big);
 	n = close_pipe(text, sizeof(text));
 	assert_true(n > 1000 && n <= 1024);
 	assert_ptr_equal(strchr(text, '\n'), text + n - 1);
+	assert_string_equal(text + n - 4, "\\\"\"\n"); /* its quote is there, and no half escape */
 }
 
 static void a_full_pipe_drops_and_counts(void **state)
@@ -81,7 +104,8 @@ static void a_full_pipe_drops_and_counts(void **state)
 	assert_int_equal(n, 32768);
 	log_info("after");
 	close_pipe(text, sizeof(text));
-	assert_non_null(strstr(text, " lines dropped] after\n"));
+	assert_non_null(strstr(text, " dropped="));
+	assert_non_null(strstr(text, " msg=\"after\"\n"));
 }
 
 /* G5: what lasts is said once, and again when it changes or comes back. */
@@ -103,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(controls_cannot_forge_a_line),
+		cmocka_unit_test(a_line_is_logfmt_with_term_and_operation),
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(a_full_pipe_drops_and_counts),
 		cmocka_unit_test(a_lasting_failure_is_one_line),

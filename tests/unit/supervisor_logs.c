@@ -15,7 +15,7 @@
 
 #include "supervisor/logs.h"
 
-#define HEAD "2026-01-31T10:20:30.123Z info  "
+#define HEAD "time=2026-01-31T10:20:30.123Z level=info process="
 #define S    1000000000LL
 
 static char out[1 << 20];
@@ -52,34 +52,47 @@ static const char *relay(const char *name, const char *bytes)
 static void own_lines_pass(void **state)
 {
 	(void)state;
-	assert_string_equal(relay("elector", HEAD "elector: term 7\n"), HEAD "elector: term 7\n");
-	assert_string_equal(relay("repointer/3", HEAD "repointer/3: a\n" HEAD "repointer/3: b\n"),
-	    HEAD "repointer/3: a\n" HEAD "repointer/3: b\n");
+	assert_string_equal(
+	    relay("elector", HEAD "elector term=7 msg=\"x\"\n"), HEAD "elector term=7 msg=\"x\"\n");
+	assert_string_equal(
+	    relay("repointer/3", HEAD "repointer/3 msg=\"a\"\n" HEAD "repointer/3 msg=\"b\"\n"),
+	    HEAD "repointer/3 msg=\"a\"\n" HEAD "repointer/3 msg=\"b\"\n");
 }
 
 static void another_name_is_not_believed(void **state)
 {
+	static const char *const others[] = { HEAD "elector msg=\\\"promoted\\\"",
+		HEAD "monitors msg=\\\"x\\\"", HEAD "monitor msg=x", "raw", "cut off",
+		"time=2026-01-31T10:20:30.123Z", "time=", "\\\"" };
+
 	(void)state;
-	assert_string_equal(relay("monitor", HEAD "elector: promoted\n"),
-	    "monitor says: " HEAD "elector: promoted\n");
-	assert_string_equal(
-	    relay("monitor", HEAD "monitors: x\n"), "monitor says: " HEAD "monitors: x\n");
-	assert_string_equal(relay("monitor", "raw\n"), "monitor says: raw\n");
-	assert_string_equal(relay("monitor", "cut off"), "monitor says: cut off\n");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		char bytes[256], expected[256];
+		size_t n = 0;
+
+		for (const char *c = others[i]; *c; c++) /* as it is before it is a value */
+			if (*c != '\\')
+				bytes[n++] = *c;
+		bytes[n] = '\0';
+		(void)snprintf(
+		    expected, sizeof(expected), "process=monitor raw=\"%s\"\n", others[i]);
+		assert_string_equal(relay("monitor", bytes), expected);
+	}
 }
 
 static void control_bytes_are_escaped(void **state)
 {
 	(void)state;
-	assert_string_equal(relay("loader", "a\x1b[2Jb\rc\x7f\n"), "loader says: a?[2Jb?c?\n");
+	assert_string_equal(
+	    relay("loader", "a\x1b[2Jb\rc\x7f\n"), "process=loader raw=\"a?[2Jb?c?\"\n");
 	assert_string_equal(relay("loader", "\xc2\x9b"
 					    "31m\n"),
-	    "loader says: ??31m\n");
+	    "process=loader raw=\"??31m\"\n");
 	assert_string_equal(relay("loader", "Stra\xc3\x9f"
 					    "e\n"),
-	    "loader says: Stra\xc3\x9f"
-	    "e\n");
-	assert_string_equal(relay("loader", "bad \xff\n"), "loader says: bad ?\n");
+	    "process=loader raw=\"Stra\xc3\x9f"
+	    "e\"\n");
+	assert_string_equal(relay("loader", "bad \xff\n"), "process=loader raw=\"bad ?\"\n");
 }
 
 static void long_lines_are_cut(void **state)
@@ -92,7 +105,7 @@ static void long_lines_are_cut(void **state)
 	logs_take(logs, bytes, sizeof(bytes), S);
 	logs_end(logs);
 	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
-		assert_true(strlen(line) <= LOGS_LINE_BYTES + strlen("loader says: "));
+		assert_true(strlen(line) <= LOGS_LINE_BYTES + strlen("process=loader raw=\"\""));
 }
 
 static unsigned count_lines(void)
@@ -115,8 +128,8 @@ static void a_flood_is_dropped_and_counted(void **state)
 	assert_int_equal(count_lines(), LOGS_LINES_PER_SECOND);
 	logs_take(logs, "y\n", 2, 6 * S);
 	assert_int_equal(count_lines(), LOGS_LINES_PER_SECOND + 2);
-	assert_non_null(strstr(out, "syncer: 9800 log lines dropped"));
-	assert_non_null(strstr(out, "syncer says: y\n"));
+	assert_non_null(strstr(out, "process=syncer dropped=9800 msg="));
+	assert_non_null(strstr(out, "process=syncer raw=\"y\"\n"));
 }
 
 static void reads_until_the_pipe_is_empty(void **state)
@@ -128,11 +141,11 @@ static void reads_until_the_pipe_is_empty(void **state)
 	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
 	assert_int_equal(write(ends[1], "a\nb", 3), 3);
 	assert_true(logs_read(logs, ends[0], S));
-	assert_string_equal(out, "syncer says: a\n");
+	assert_string_equal(out, "process=syncer raw=\"a\"\n");
 	close(ends[1]);
 	assert_false(logs_read(logs, ends[0], S));
 	logs_end(logs);
-	assert_string_equal(out, "syncer says: a\nsyncer says: b\n");
+	assert_string_equal(out, "process=syncer raw=\"a\"\nprocess=syncer raw=\"b\"\n");
 	close(ends[0]);
 }
 

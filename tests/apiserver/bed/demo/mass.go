@@ -129,7 +129,7 @@ func (s *story) benchMass(ctx context.Context) error {
 		var took time.Duration
 		if _, err := until(ctx, massPatience, 100*time.Millisecond, func() bool {
 			log := readFile(s.b.Log())[offset:]
-			from, to := logTime(log, "syncer: the source is the one that was granted"), logTime(log, ": complete, ")
+			from, to := logTime(log, "the source is the one that was granted"), logTime(log, ": complete, ")
 			took = to.Sub(from)
 			return !from.IsZero() && !to.IsZero()
 		}); err != nil {
@@ -179,7 +179,7 @@ func (s *story) benchRestart(ctx context.Context, b bench) error {
 	}
 	var took time.Duration
 	if _, err := until(ctx, massPatience, 20*time.Millisecond, func() bool {
-		from := logTime(readFile(s.b.Log())[offset:], "syncer: mirroring ")
+		from := logTime(readFile(s.b.Log())[offset:], "mirroring ")
 		to := logTime(readFile(s.b.Log())[offset:], ": complete, ")
 		took = to.Sub(from)
 		return !from.IsZero() && !to.IsZero()
@@ -214,7 +214,7 @@ func readFile(path string) string {
 func logTime(text, word string) time.Time {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, word) {
-			at, _ := time.Parse("2006-01-02T15:04:05.000Z", strings.Fields(line)[0])
+			at, _ := time.Parse("2006-01-02T15:04:05.000Z", strings.TrimPrefix(strings.Fields(line)[0], "time="))
 			return at
 		}
 	}

@@ -197,7 +197,7 @@ func (s *story) rotateBadly(ctx context.Context) error {
 	}{
 		{"an empty file", "is empty; expected its content", nil},
 		{"half of the file", "elector.kubeconfig", good[:len(good)/2]},
-		{"another subject", "understudy-syncer\", expected", foreign},
+		{"another subject", "understudy-syncer\\\", expected", foreign},
 		{"another server", "now names", []byte(strings.Replace(string(good), "server: https://127.0.0.1", "server: https://evil.example.com", 1))},
 		{"a file that others may write", "writable by root alone", good},
 	} {

@@ -80,7 +80,7 @@ func said(h *pair.Hub, before mark, words string) (time.Time, error) {
 	for line := range strings.Lines(string(text[before.logged[h]:])) {
 		if strings.Contains(line, words) {
 			stamp, _, _ := strings.Cut(line, " ")
-			return time.Parse(time.RFC3339Nano, stamp)
+			return time.Parse(time.RFC3339Nano, strings.TrimPrefix(stamp, "time="))
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s did not say %q", h.Name, words)

@@ -202,7 +202,7 @@ func (r *run) switched(ctx context.Context, hub string, from int) (ms float64, e
 		}
 		for line := range strings.Lines(string(text[from:])) {
 			fields := strings.Fields(line)
-			at, _ := time.Parse("2006-01-02T15:04:05.000Z", fields[0])
+			at, _ := time.Parse("2006-01-02T15:04:05.000Z", strings.TrimPrefix(fields[0], "time="))
 			switch {
 			case strings.Contains(line, "pushed: "+hub):
 				if told.IsZero() {
