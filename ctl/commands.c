@@ -86,7 +86,9 @@ static const struct command commands[] = {
 	    operate_accept_peer },
 	{ "sync",
 	    "sync status [--excluded] | diff [KIND] | resync [KIND] | confirm-deletes | discard |\n"
-	    "       accept-restore [--list ID] [--dry-run] [--yes HUB] [-o text|json]",
+	    "       accept-restore [--list ID] [--dry-run] [--yes HUB] [-o text|json]\n"
+	    "       sync confirm-deletes | discard | unpark --context HUB [--kubeconfig FILE]\n"
+	    "       [--namespace N] [--list ID] [--dry-run] [--yes HUB]",
 	    "the mirror of this hub: how far, what differs, what waits for a person",
 	    "On the Standby.\n"
 	    "status           per kind: Synced, Progressing, Degraded, Unknown or Blocked, and\n"
@@ -102,7 +104,13 @@ static const struct command commands[] = {
 	    "                 and the source has lost is archived first\n"
 	    "--dry-run says what would be done and writes nothing. The last three ask for this "
 	    "hub's\n"
-	    "name; --yes gives it in a script, --list the list of deletions that was seen.\n",
+	    "name; --yes gives it in a script, --list the list of deletions that was seen.\n"
+	    "On a hub that leads, with your own kubeconfig, by kubectl: what a promotion left "
+	    "over.\n"
+	    "confirm-deletes, discard   as above, for deletions that were held when it took the "
+	    "lead\n"
+	    "unpark                     gives the marks back by which Argo CD, Flux and Helm know\n"
+	    "                           what they made\n",
 	    mirror_sync },
 	{ "reload", "reload", "has the configuration file read again",
 	    "As root. Workers come and go, roles whose part changed start anew, every credential "

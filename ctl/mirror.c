@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ctl/json.h"
+#include "ctl/leftovers.h"
 #include "ctl/operate.h"
 #include "ctl/show.h"
 
@@ -261,6 +262,8 @@ enum ctl_exit mirror_sync(
 	struct words words = { 0 };
 	enum ctl_exit code;
 
+	if (leftovers_are_meant(argc, argv))
+		return leftovers_command(options, argc, argv, out, err);
 	if (!verb)
 		return argc > 1 ? command_misused(err, "sync", "sync knows no verb ", argv[1])
 				: command_misused(err, "sync", "a verb is missing", "");

@@ -23,7 +23,7 @@ enum { KIND_STRIP, KIND_MAP };
 		.status = KIND_##stat == KIND_STATUS,                                              \
 		.map_owners = KIND_##own == KIND_MAP },
 static const struct kind_row rows[KIND_COUNT] = {
-#include "syncer/kinds.def"
+#include "policy/kinds.def"
 };
 
 const struct kind_row *kind_row(enum kind kind)

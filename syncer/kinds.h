@@ -11,7 +11,7 @@
 
 #define KIND(ID, ...) KIND_##ID,
 enum kind {
-#include "syncer/kinds.def"
+#include "policy/kinds.def"
 	KIND_COUNT
 };
 

@@ -85,12 +85,12 @@ report 'the pages that are printed from tables are what the tables say' "$proble
 report "docs/configuration.schema.json takes what is right and refuses what is not" "$(python3 tests/lint/schema.py 2>&1)"
 
 # --- What the mirror copies ----------------------------------------------------------------
-kinds=$(sed -nE 's/^KIND\([A-Z_]+, "([A-Za-z]+)".*/\1/p' syncer/kinds.def)
+kinds=$(sed -nE 's/^KIND\([A-Z_]+, "([A-Za-z]+)".*/\1/p' policy/kinds.def)
 said=$(sed -nE '/^## Kinds/,/^Of no object/s/^\| ([A-Z][A-Za-z]+) \|.*/\1/p' docs/mirror.md)
 problems=
 [ -n "$kinds" ] && [ "$kinds" = "$said" ] ||
 	problems="$(diff <(printf '%s\n' "$kinds") <(printf '%s\n' "$said") | grep '^[<>]' | tr '\n' ';') or their order"
-report 'docs/mirror.md has a row for each kind of syncer/kinds.def, in its order' "$problems"
+report 'docs/mirror.md has a row for each kind of policy/kinds.def, in its order' "$problems"
 
 # --- Rebuilding ----------------------------------------------------------------------------
 # make says what it would compile after one header is touched; the compiler's own notes say who

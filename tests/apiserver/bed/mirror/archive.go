@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -106,6 +104,9 @@ func (r *run) afterResync(ctx context.Context, ask func() error) error {
 
 // lostByFailover lets hub-a die and come back with a past that hub-b has never seen.
 func (r *run) lostByFailover(ctx context.Context) error {
+	if err := r.leaveOver(ctx); err != nil {
+		return err
+	}
 	if err := r.create(ctx, kube.SliceConfigs, slice("green2")); err != nil {
 		return err
 	}
@@ -114,6 +115,9 @@ func (r *run) lostByFailover(ctx context.Context) error {
 	}
 	r.die(r.a)
 	if err := r.leads(ctx, r.b); err != nil {
+		return err
+	}
+	if err := r.leftOver(ctx); err != nil {
 		return err
 	}
 	if err := r.repair(ctx, r.a); err != nil {
@@ -140,8 +144,6 @@ func (r *run) archive(ctx context.Context) error {
 	if err := r.lostByFailover(ctx); err != nil {
 		return err
 	}
-	// kubectl is that of the bed.
-	os.Setenv("PATH", filepath.Join(r.Root, "build")+":"+os.Getenv("PATH"))
 	from, to := []string{"--kubeconfig", r.a.Cluster.Kubeconfig()}, []string{"--to-kubeconfig", r.b.Cluster.Kubeconfig()}
 	archive := func(words ...string) []string { return append(slices.Concat([]string{"archive"}, words), from...) }
 

@@ -1,0 +1,496 @@
+/*
+ * The verbs for what a promotion leaves over (see the header). Each object is written by a request
+ * of its own that holds for the version that was shown; one that was changed meanwhile stays and is
+ * named. Called by mirror.c.
+ */
+#include "ctl/leftovers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl/json.h"
+#include "ctl/kubectl.h"
+#include "ctl/show.h"
+#include "kube/json.h"
+
+#define MARK(name)        "ha.kubeslice.io/" name
+#define DEFAULT_NAMESPACE "kubeslice-controller"
+#define MAX_LIST          ((size_t)64 << 20)
+#define MAX_BODY          ((size_t)1 << 20)
+#define SHOWN             200
+#define LINE              "{.apiVersion}{\" \"}{.kind}{\" \"}{.metadata}{\"\\n\"}"
+
+struct row {
+	const char *kind, *group, *version, *plural;
+};
+
+#define KIND(ID, kind, group, version, plural, ...) { kind, group, version, plural },
+static const struct row rows[] = {
+#include "policy/kinds.def"
+};
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+/* --- The list --------------------------------------------------------------------------------- */
+
+static const struct row *row_of(struct str version, struct str kind)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		char text[96];
+
+		(void)snprintf(text, sizeof(text), "%s%s%s", rows[i].group,
+		    rows[i].group[0] ? "/" : "", rows[i].version);
+		if (str_equal(version, str_of(text)) && str_equal(kind, str_of(rows[i].kind)))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* The next word of a line; empty: there is none. */
+static struct str take_word(struct str *line)
+{
+	const char *space = line->n ? memchr(line->p, ' ', line->n) : NULL;
+	struct str word = { line->p, space ? (size_t)(space - line->p) : 0 };
+
+	if (space)
+		*line = (struct str){ space + 1, line->n - word.n - 1 };
+	return word;
+}
+
+/* A name that goes into a path or onto a command line as it is. */
+static bool is_name(const char *text)
+{
+	return text[0] && text[0] != '-' && text[0] != '.' && strlen(text) <= 253 &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:") ==
+		   strlen(text);
+}
+
+static bool read_item(struct str line, bool held, struct leftover *out)
+{
+	struct str version = take_word(&line), kind = take_word(&line);
+	const struct row *row = row_of(version, kind);
+	json_t *metadata = row ? json_loadb(line.p, line.n, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	const json_t *marks = json_object_get(metadata, "annotations");
+	const char *label = member_text(json_object_get(metadata, "labels"), MARK("synced-from"));
+
+	*out = (struct leftover){ .metadata = metadata };
+	if (!metadata)
+		return false;
+	out->group = row->group;
+	out->version = row->version;
+	out->plural = row->plural;
+	out->kind = row->kind;
+	out->namespace = member_text(metadata, "namespace");
+	out->name = member_text(metadata, "name");
+	out->uid = member_text(metadata, "uid");
+	out->resource_version = member_text(metadata, "resourceVersion");
+	out->held = json_object_get(marks, MARK("delete-held")) != NULL;
+	if (strcmp(label, "active") == 0 && is_name(out->name) && out->uid[0] &&
+	    out->resource_version[0] && (!out->namespace[0] || is_name(out->namespace)) &&
+	    (held ? out->held : member_text(marks, MARK("parked"))[0] != '\0'))
+		return true;
+	json_decref(metadata);
+	return false;
+}
+
+static int namespaces_last(const void *a, const void *b)
+{
+	const struct leftover *x = a, *y = b;
+	int order = !x->namespace[0] - !y->namespace[0];
+
+	if (!order)
+		order = strcmp(x->kind, y->kind);
+	if (!order)
+		order = strcmp(x->namespace, y->namespace);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+void leftovers_parse(const char *lines, bool held, struct leftovers *list)
+{
+	size_t capacity = 0;
+
+	*list = (struct leftovers){ 0 };
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+		struct leftover item, *grown;
+
+		if (read_item((struct str){ lines, n }, held, &item)) {
+			if (list->count == capacity) {
+				capacity = capacity ? capacity * 2 : 64;
+				grown = realloc(list->items, capacity * sizeof(item));
+				if (!grown) {
+					json_decref(item.metadata);
+					break;
+				}
+				list->items = grown;
+			}
+			list->items[list->count++] = item;
+		}
+		lines += n + (lines[n] == '\n');
+	}
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), namespaces_last);
+}
+
+void leftovers_free(struct leftovers *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		json_decref(list->items[i].metadata);
+	free(list->items);
+	*list = (struct leftovers){ 0 };
+}
+
+/* FNV-1a: it tells lists apart, it keeps nobody out. */
+void leftovers_id(const struct leftovers *list, char id[17])
+{
+	uint64_t hash = 14695981039346656037ULL;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct leftover *item = &list->items[i];
+		const char *const texts[] = { item->kind, item->namespace, item->name, item->uid };
+
+		for (size_t t = 0; t < 4; t++)
+			for (const char *p = texts[t];; p++) {
+				hash = (hash ^ (unsigned char)*p) * 1099511628211ULL;
+				if (!*p)
+					break;
+			}
+	}
+	(void)snprintf(id, 17, "%016llx", (unsigned long long)hash);
+}
+
+/* --- Requests --------------------------------------------------------------------------------- */
+
+static void put(struct buf *body, json_t *value)
+{
+	kube_json_put(body, value);
+	json_decref(value);
+}
+
+void leftovers_put_delete(const struct leftover *item, struct buf *body)
+{
+	put(body, json_pack("{s:s, s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind",
+		      "DeleteOptions", "propagationPolicy", "Background", "preconditions", "uid",
+		      item->uid, "resourceVersion", item->resource_version));
+}
+
+void leftovers_put_discard(const struct leftover *item, struct buf *body)
+{
+	put(body,
+	    json_pack("{s:{s:s, s:s, s:{s:n}}}", "metadata", "uid", item->uid, "resourceVersion",
+		item->resource_version, "annotations", MARK("delete-held")));
+}
+
+void leftovers_put_unpark(const struct leftover *item, struct buf *body)
+{
+	static const char *const places[] = { "labels", "annotations" };
+	const char *text =
+	    member_text(json_object_get(item->metadata, "annotations"), MARK("parked"));
+	json_t *parked = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	json_t *metadata = json_pack("{s:s, s:s, s:{s:n}}", "uid", item->uid, "resourceVersion",
+	    item->resource_version, "annotations", MARK("parked"));
+	json_t *patch = json_pack("{s:o}", "metadata", metadata);
+
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *there = json_object_get(item->metadata, places[i]);
+		json_t *from = json_object_get(parked, places[i]), *value;
+		const char *key;
+
+		json_object_foreach(from, key, value)
+		{
+			if (!json_is_string(value) || json_object_get(there, key))
+				continue;
+			if (!json_object_get(metadata, places[i]))
+				json_object_set_new(metadata, places[i], json_object());
+			json_object_set(json_object_get(metadata, places[i]), key, value);
+		}
+	}
+	json_decref(parked);
+	put(body, patch);
+}
+
+/* --- Verbs ------------------------------------------------------------------------------------ */
+
+struct verb {
+	const char *name, *row, *done, *none, *consent;
+	bool held, deletes;
+	void (*put)(const struct leftover *, struct buf *);
+};
+
+static const struct verb verbs[] = {
+	{ "confirm-deletes", "is deleted", "are deleted", "none is held",
+	    "The objects listed above are deleted: the hub that led before had not got them any\n"
+	    "more. A Namespace goes with all that is in it.",
+	    true, true, leftovers_put_delete },
+	{ "discard", "stays", "stay for good", "none is held",
+	    "The objects listed above stay, and lose the mark that says that their deletion is "
+	    "held.",
+	    true, false, leftovers_put_discard },
+	{ "unpark", "gets its marks back", "have their tools' marks again", "nothing is parked",
+	    "The objects listed above are given back the marks by which Argo CD, Flux and Helm "
+	    "know\n"
+	    "what they made, and what they may prune.",
+	    false, false, leftovers_put_unpark },
+};
+
+static const struct verb *verb_by_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+bool leftovers_are_meant(int argc, char **argv)
+{
+	const struct verb *verb = argc > 1 ? verb_by_name(argv[1]) : NULL;
+
+	if (!verb)
+		return false;
+	for (int i = 2; i < argc; i++)
+		if (strcmp(argv[i], "--kubeconfig") == 0 || strcmp(argv[i], "--context") == 0)
+			return true;
+	return !verb->held;
+}
+
+struct words {
+	struct kubectl hub;
+	const char *namespace, *list, *yes;
+	bool dry_run;
+};
+
+static enum ctl_exit parse(int argc, char **argv, struct words *words, struct err *err)
+{
+	*words = (struct words){ .namespace = DEFAULT_NAMESPACE };
+	for (int i = 2; i < argc; i++) {
+		struct {
+			const char *option, **value;
+		} options[] = { { "--kubeconfig", &words->hub.kubeconfig },
+			{ "--context", &words->hub.context }, { "--namespace", &words->namespace },
+			{ "--list", &words->list }, { "--yes", &words->yes } };
+		size_t at = 0;
+
+		if (strcmp(argv[i], "--dry-run") == 0) {
+			words->dry_run = true;
+			continue;
+		}
+		while (at < 5 && strcmp(argv[i], options[at].option) != 0)
+			at++;
+		if (at == 5)
+			return command_misused(err, "sync", "unknown word ", argv[i]);
+		if (i + 1 == argc || !argv[i + 1][0] || argv[i + 1][0] == '-')
+			return command_misused(err, "sync", "this needs a value: ", argv[i]);
+		*options[at].value = argv[++i];
+	}
+	if (!words->hub.kubeconfig && !words->hub.context)
+		return command_misused(
+		    err, "sync", "name the hub that leads by --kubeconfig or --context", "");
+	return CTL_DONE;
+}
+
+static enum ctl_exit exit_of(enum kubectl_outcome outcome)
+{
+	return outcome == KUBECTL_OK ? CTL_DONE
+				     : (outcome == KUBECTL_FAILED ? CTL_UNKNOWN : CTL_REFUSED);
+}
+
+/* Who leads, by the hub's own objects; err says why it is not this one. hub: its name. */
+static enum ctl_exit check_leads(const struct words *words, struct buf *hub, struct err *err)
+{
+	const char *const role[] = { "get", "hubroles.ha.kubeslice.io", "self", "-o",
+		"jsonpath={.spec.role}", NULL };
+	const char *const holder[] = { "get", "leases.coordination.k8s.io",
+		"kubeslice-controller-ha", "-n", words->namespace, "-o",
+		"jsonpath={.spec.holderIdentity}", NULL };
+	struct buf said = buf_make(256);
+	enum kubectl_outcome outcome =
+	    kubectl_run(&words->hub, role, (struct str){ 0 }, &said, err);
+	bool leads = str_equal(buf_str(&said), STR_LIT("Leading"));
+
+	if (outcome == KUBECTL_OK && leads)
+		outcome = kubectl_run(&words->hub, holder, (struct str){ 0 }, hub, err);
+	if (outcome == KUBECTL_OK && (!leads || hub->len == 0)) {
+		err_set(err,
+		    "refused: this hub does not lead (HubRole %.40s); on a Standby the mirror "
+		    "does it: leave --kubeconfig and --context out",
+		    said.len ? said.data : "none");
+		outcome = KUBECTL_REFUSED;
+	}
+	buf_free(&said);
+	return outcome == KUBECTL_OK ? CTL_DONE : CTL_REFUSED;
+}
+
+static enum ctl_exit read_list(
+    const struct words *words, bool held, struct leftovers *list, struct err *err)
+{
+	struct buf kinds = buf_make(2048), out = buf_make_secret(MAX_LIST);
+	enum kubectl_outcome outcome;
+
+	*list = (struct leftovers){ 0 };
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		buf_printf(&kinds, "%s%s%s%s", i ? "," : "", rows[i].plural,
+		    rows[i].group[0] ? "." : "", rows[i].group);
+	outcome = kubectl_run(&words->hub,
+	    (const char *const[]){ "get", kinds.data, "-A", "-l", MARK("synced-from") "=active",
+		"-o", "jsonpath={range .items[*]}" LINE "{end}", NULL },
+	    (struct str){ 0 }, &out, err);
+	if (outcome == KUBECTL_OK && out.failed) {
+		err_set(err, "the list of copies is larger than 64 MiB");
+		outcome = KUBECTL_FAILED;
+	} else if (outcome == KUBECTL_OK) {
+		leftovers_parse(out.data ? out.data : "", held, list);
+	}
+	buf_free(&kinds);
+	buf_free(&out);
+	return outcome == KUBECTL_OK ? CTL_DONE : CTL_REFUSED;
+}
+
+static enum kubectl_outcome write_one(const struct words *words, const struct verb *verb,
+    const struct leftover *item, struct err *err)
+{
+	struct buf body = buf_make(MAX_BODY), said = buf_make(MAX_BODY), what = buf_make(1024);
+	const char *argv[10] = { NULL };
+	enum kubectl_outcome outcome;
+	size_t n = 0;
+
+	if (verb->deletes) {
+		buf_printf(&what, "/%s%s/%s", item->group[0] ? "apis/" : "api", item->group,
+		    item->version);
+		if (item->namespace[0])
+			buf_printf(&what, "/namespaces/%s", item->namespace);
+		buf_printf(&what, "/%s/%s", item->plural, item->name);
+		argv[n++] = "delete";
+		argv[n++] = "--raw";
+		argv[n++] = what.data;
+		argv[n++] = "-f";
+		argv[n++] = "-";
+	} else {
+		buf_printf(&what, "%s%s%s", item->plural, item->group[0] ? "." : "", item->group);
+		argv[n++] = "patch";
+		argv[n++] = what.data;
+		argv[n++] = item->name;
+		argv[n++] = "--type=merge";
+		argv[n++] = "--patch-file=/dev/stdin";
+		if (item->namespace[0]) {
+			argv[n++] = "-n";
+			argv[n++] = item->namespace;
+		}
+	}
+	verb->put(item, &body);
+	outcome = kubectl_run(&words->hub, argv, buf_str(&body), &said, err);
+	buf_free(&body);
+	buf_free(&said);
+	buf_free(&what);
+	return outcome;
+}
+
+static void put_item(struct buf *out, const struct leftover *item, const char *what)
+{
+	buf_printf(out, "%s ", item->kind);
+	if (item->namespace[0]) {
+		show_text(out, item->namespace);
+		buf_puts(out, "/");
+	}
+	show_text(out, item->name);
+	buf_printf(out, ": %s\n", what);
+}
+
+static bool consented(
+    const struct words *words, const struct verb *verb, const char *hub, struct buf *out)
+{
+	char line[300] = "";
+
+	if (words->yes)
+		return strcmp(words->yes, hub) == 0;
+	if (!isatty(STDIN_FILENO))
+		return false;
+	(void)fwrite(out->data, 1, out->len, stderr);
+	buf_clear(out);
+	(void)fprintf(stderr, "%s\nType the name of this hub, %s, to go on: ", verb->consent, hub);
+	if (!fgets(line, sizeof(line), stdin))
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	return strcmp(line, hub) == 0;
+}
+
+/* Each for itself: what was changed, or was not answered, is named, and the rest goes on. */
+static enum ctl_exit write_all(const struct words *words, const struct verb *verb,
+    const struct leftovers *list, struct buf *out, struct err *err)
+{
+	enum ctl_exit code = CTL_DONE, now;
+	size_t done = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		enum kubectl_outcome outcome = write_one(words, verb, &list->items[i], err);
+
+		/* Somebody else has done it. */
+		if (outcome == KUBECTL_OK || (outcome == KUBECTL_NOT_FOUND && verb->deletes)) {
+			done++;
+			continue;
+		}
+		put_item(out, &list->items[i],
+		    outcome == KUBECTL_CONFLICT ? "was changed meanwhile, and is left as it is"
+						: err->text);
+		now = exit_of(outcome);
+		code = now > code ? now : code;
+	}
+	if (code == CTL_DONE)
+		buf_printf(out, "%s: done: %zu %s\n", verb->name, done, verb->done);
+	else
+		err_set(err, "%s: %zu %s, %zu not: look again", verb->name, done, verb->done,
+		    list->count - done);
+	return code;
+}
+
+static enum ctl_exit run(const struct words *words, const struct verb *verb, const char *hub,
+    const struct leftovers *list, struct buf *out, struct err *err)
+{
+	char id[17];
+
+	leftovers_id(list, id);
+	for (size_t i = 0; i < list->count && i < SHOWN; i++)
+		put_item(out, &list->items[i], verb->row);
+	if (list->count > SHOWN)
+		buf_printf(out, "and %zu more\n", list->count - SHOWN);
+	if (list->count == 0) {
+		err_set(err, "%s: refused: %s on %s", verb->name, verb->none, hub);
+		return CTL_REFUSED;
+	}
+	buf_printf(out, "%zu in all, list %s\n", list->count, id);
+	if (words->dry_run) {
+		buf_printf(out, "%s: as a dry run: nothing was written\n", verb->name);
+		return CTL_DONE;
+	}
+	if (words->list && strcmp(words->list, id) != 0) {
+		err_set(err, "%s: refused: it is another list than %.40s: look again", verb->name,
+		    words->list);
+		return CTL_REFUSED;
+	}
+	if (!consented(words, verb, hub, out)) {
+		err_set(err, "%s: refused: not confirmed; in a script: --yes %s", verb->name, hub);
+		return CTL_REFUSED;
+	}
+	return write_all(words, verb, list, out, err);
+}
+
+enum ctl_exit leftovers_command(
+    const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
+{
+	const struct verb *verb = verb_by_name(argv[1]);
+	struct buf hub = buf_make(512);
+	struct leftovers list = { 0 };
+	struct words words;
+	enum ctl_exit code = parse(argc, argv, &words, err);
+
+	(void)options;
+	if (code == CTL_DONE)
+		code = check_leads(&words, &hub, err);
+	if (code == CTL_DONE)
+		code = read_list(&words, verb->held, &list, err);
+	if (code == CTL_DONE)
+		code = run(&words, verb, hub.data, &list, out, err);
+	leftovers_free(&list);
+	buf_free(&hub);
+	return code;
+}
