@@ -5,6 +5,7 @@
  */
 #include "kube/client.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 
 #define DRAIN_MS    30000 /* a watch of an old generation goes on for so long (F7: 60 s at most) */
 #define EXIT_UNSAFE 70
+/* What a burst of requests used goes back to the system so long after one of them ended. */
+#define TRIM_NS (10 * BASE_NS_PER_S)
 /* One 401 is told to the supervisor, not each of a burst. */
 #define REFUSED_AGAIN_NS (10 * BASE_NS_PER_S)
 
@@ -205,6 +208,8 @@ static bool deliver(struct kube_client *client)
 	if (!request->cancelled)
 		request->done(request->arg, answer);
 	request_free(request);
+	if (client->trim.slot == 0)
+		loop_timer_set(client->loop, &client->trim, base_clock_boot_ns() + TRIM_NS);
 	return true;
 }
 
@@ -224,6 +229,15 @@ void client_pump(struct kube_client *client)
 	} while (client->work || client->added);
 	pools_sweep(client);
 	client->pumping = false;
+}
+
+/* The heap keeps what is freed, and wiping has touched all of it; a hub has dozens of processes
+ * that ask a lot at their start and then wait (F9). */
+static void on_trim(void *arg, int64_t now_ns)
+{
+	(void)arg;
+	(void)now_ns;
+	(void)malloc_trim(0);
 }
 
 static void on_kick(void *arg, int64_t now_ns)
@@ -253,6 +267,7 @@ struct kube_client *kube_client_new(struct role_process *process)
 	client->loop = role_loop(process);
 	client->kick = (struct loop_timer){ .fire = on_kick, .arg = client };
 	client->redial = client->kick;
+	client->trim = (struct loop_timer){ .fire = on_trim };
 	(void)snprintf(client->agent, sizeof(client->agent), "understudy/%s",
 	    role_name(role_self(process).role));
 	/* Three generations of each identity: the old one drains while the new one is used. */
@@ -293,6 +308,7 @@ void kube_client_free(struct kube_client *client)
 	kube_client_dialer_lost(client);
 	loop_timer_cancel(client->loop, &client->kick);
 	loop_timer_cancel(client->loop, &client->redial);
+	loop_timer_cancel(client->loop, &client->trim);
 	free(client->targets);
 	secret_arena_free(client->arena);
 	free(client);

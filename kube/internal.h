@@ -110,7 +110,7 @@ struct kube_client {
 	struct connection *connections;
 	struct dial *dials;
 	uint64_t last_id, last_epoch, last_dial;
-	struct loop_timer curl_timer, kick, redial;
+	struct loop_timer curl_timer, kick, redial, trim;
 	struct kube_rights *rights; /* rights.c */
 	bool pumping; /* inside client_pump: whoever wants something done just notes it */
 	bool work;    /* something was noted */

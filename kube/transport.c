@@ -4,6 +4,7 @@
  * nothing, and knows no target: a request comes with its socket or is given back for one.
  * Pitfall: P81.
  */
+#include <malloc.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "kube/json.h"
 
 #define CONNECTION_LIFETIME_S 900L
+#define LARGE_BYTES           32768
 /* Without TLS 1.3's own suites, which are all fine. */
 #define TLS12_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20"
 
@@ -176,7 +178,6 @@ static void set_transfer(struct request *request)
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, client->agent);
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 0L); /* the dialer has set it */
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 65536L);
 	curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, CONNECTION_LIFETIME_S);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
@@ -336,6 +337,9 @@ static void init_libraries(void)
 	if (done)
 		return;
 	done = true;
+	/* Large buffers are mapped apart: what is freed is gone, and what is never filled is never
+	 * there. libcurl holds one of 32 KiB for each connection (F9). */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	CHECK(OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1);
 	CHECK(curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, secret_free, secret_realloc, strdup,
 		  calloc) == CURLE_OK);
