@@ -65,15 +65,19 @@ func (s *software) end() error {
 	return nil
 }
 
-// missed is how many looks of the follower failed, by its own count.
-func missed(w *pair.Worker) string {
+// missed is how many looks of the follower failed, by its own count; a hub that never failed has none.
+func missed(w *pair.Worker) (string, error) {
+	text := metrics(w)
+	if !strings.Contains(text, "# TYPE kubeslice_worker_hub_") {
+		return "", errors.New("its metrics cannot be read")
+	}
 	var b strings.Builder
-	for line := range strings.Lines(metrics(w)) {
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "kubeslice_worker_hub_probe_errors_total") {
 			b.WriteString(line)
 		}
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // metrics are read where the worker's monitor listens, in its network namespace.
@@ -126,7 +130,10 @@ func (r *run) credentials(ctx context.Context) error {
 	if err := eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
 		return err
 	}
-	before := missed(w)
+	before, err := missed(w)
+	if err != nil {
+		return err
+	}
 	s := r.startSoftware(ctx, w)
 	err = r.strangeTokens(ctx, w, leads, other)
 	if err == nil {
@@ -136,11 +143,11 @@ func (r *run) credentials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var lost error
-	if after := missed(w); before == "" || after != before {
-		lost = fmt.Errorf("before %q, after %q", before, after)
+	after, err := missed(w)
+	if err == nil && after != before {
+		err = fmt.Errorf("before %q, after %q", before, after)
 	}
-	r.check("nor a look of its follower", lost)
+	r.check("nor a look of its follower", err)
 	return nil
 }
 
