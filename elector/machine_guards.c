@@ -205,7 +205,7 @@ GUARD(init_waits)
 
 GUARD(claim_never_opened)
 {
-	return own_claims(m) && m->own.term > m->own.led_term;
+	return own_claims(m) && (m->own.term > m->own.led_term || !m->own.term);
 }
 
 GUARD(peer_ahead)
@@ -223,7 +223,7 @@ GUARD(claims_behind)
 
 GUARD(may_resume)
 {
-	return m->led_term > 0 && own_claims(m);
+	return own_claims(m);
 }
 
 /* C6: mode decides only while nobody has ever led, as far as anyone here can tell. A peer that

@@ -298,6 +298,9 @@ int kube_lease_parse(const json_t *object, struct kube_lease *out, struct err *e
 		if (copy_text((char *)out + texts[i].offset, texts[i].size, annotations,
 			texts[i].key, err))
 			return -1;
+	/* H15: in which it led was allocated, whoever lowered or removed the other one. */
+	if (out->term < out->led_term)
+		out->term = out->led_term;
 	if (seconds > 0)
 		out->duration_ms =
 		    seconds > UINT32_MAX / 1000 ? UINT32_MAX : (uint32_t)seconds * 1000;

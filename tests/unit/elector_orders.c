@@ -508,6 +508,32 @@ static void confirming(struct world *w)
 	assert_int_equal(w->m.state, STATE_CONFIRM);
 }
 
+/* H15: HubRole holds the second copy of the term. While the claim is being made the new one waits
+ * for the role of its own; a claim that was withdrawn has used it all the same. */
+static void test_H15_hub_role_has_the_term_after_W2_or_after_the_way_back(void **state)
+{
+	struct world w;
+
+	(void)state;
+	confirming(&w);
+	run(&w, S(3));
+	assert_int_equal(w.m.state, STATE_CONFIRM);
+	assert_int_equal(w.role_term, 0);
+	w.no_observer = false;
+	peer_leads(&w, 2);
+	look(&w, 0);
+	assert_true(said(&w, REASON_BACKED_OUT));
+	run(&w, MS(500));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.role_term, 3);
+
+	confirming(&w);
+	w.api_down = true;
+	look(&w, w.m.peer_nonce);
+	assert_int_equal(w.m.state, STATE_OPENING);
+	assert_null(time_step(&w, TODO_ROLE)); /* W2 is on its way */
+}
+
 static void draining(struct world *w)
 {
 	active_ready(w);
@@ -580,6 +606,7 @@ int main(void)
 		TEST(decision_14_what_ends_a_rogue_term_and_what_does_not),
 		TEST(C3_after_a_veto_workers_are_asked_again_before_the_next_attempt),
 		TEST(M2_H21_B16_a_lead_ends_what_held_promotions_back),
+		TEST(H15_hub_role_has_the_term_after_W2_or_after_the_way_back),
 		TEST(H15_what_another_hand_changed_in_the_own_lease_is_mended_at_once),
 	};
 

@@ -86,6 +86,24 @@ static void test_H17_without_a_duration_the_own_one_counts_and_a_long_one_is_lon
 	assert_int_equal(w.m.state, STATE_STANDBY);
 }
 
+/* I10: it says no term, so that nobody ever led by it. */
+static void test_I10_a_claim_without_a_term_is_withdrawn(void **state)
+{
+	for (int active = 0; active < 2; active++) {
+		struct world w;
+
+		(void)state;
+		world_make(&w, 0, active);
+		w.lease = LEASE(HOLDER_SELF, PHASE_LEADING, 0, 0, OTHER, w.wall_us - 1000000);
+		w.m.dead = OTHER;
+		start(&w);
+		run(&w, S(5));
+		assert_int_equal(w.m.state, STATE_STANDBY);
+		assert_true(said(&w, REASON_STARTED_GHOST));
+		assert_int_equal(w.lease.holder, HOLDER_NONE);
+	}
+}
+
 /* A holder that is neither of the two, also by a space, claims as well as anybody: it is waited
  * for while its Lease changes, and for a threshold after that. An empty one is no claim. */
 static void test_H14_a_holder_of_another_name_is_a_claim_and_an_empty_one_is_none(void **state)
@@ -279,6 +297,7 @@ int main(void)
 		    test_H17_strange_times_of_the_peer_neither_hold_nor_hasten_a_threshold),
 		cmocka_unit_test(
 		    test_H17_without_a_duration_the_own_one_counts_and_a_long_one_is_long),
+		cmocka_unit_test(test_I10_a_claim_without_a_term_is_withdrawn),
 		cmocka_unit_test(
 		    test_H14_a_holder_of_another_name_is_a_claim_and_an_empty_one_is_none),
 		cmocka_unit_test(test_H21_a_pause_of_the_year_9999_ends_after_4_hours),

@@ -58,6 +58,20 @@ static void test_parse(void **state)
 	json_decref(object);
 }
 
+/* H15: a term that was lowered or taken away by hand is not below the one in which it led. */
+static void test_a_hub_that_led_in_a_term_was_given_it(void **state)
+{
+	json_t *object =
+	    json("{\"metadata\":{\"annotations\":{\"ha.kubeslice.io/led-term\":\"6\"}}}");
+	struct kube_lease lease;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(kube_lease_parse(object, &lease, &err), 0);
+	assert_true(lease.term == 6 && lease.led_term == 6);
+	json_decref(object);
+}
+
 static void test_claims(void **state)
 {
 	struct kube_lease lease = { .holder = "a" };
@@ -330,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_a_hub_that_led_in_a_term_was_given_it),
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_absent_and_broken),
 		cmocka_unit_test(test_texts_at_their_limit),
