@@ -59,6 +59,36 @@ int credentials_open_file(const char *path, struct err *err)
 	return -1;
 }
 
+int credentials_check_readers(
+    const char *path, uint32_t gid, uint32_t mode, uint32_t uid_base, struct err *err)
+{
+	/* Whoever the file's group is: a role must not read another's identity past Landlock. */
+	if ((mode & 040) && gid >= uid_base && gid - uid_base < ROLE_UID_RANGE)
+		return err_set(err,
+		    "%s: gid %u, which is a process of understudy's, may read it; expected root "
+		    "alone",
+		    path, gid);
+	if (mode & 04)
+		log_warn("%s: has mode %03o and everybody may read it; expected 0400", path,
+		    mode & 0777);
+	return 0;
+}
+
+/* One that holds a secret. */
+static int open_secret(const struct supervisor *supervisor, const char *path, struct err *err)
+{
+	int fd = credentials_open_file(path, err);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && credentials_check_readers(path, st.st_gid, st.st_mode,
+				       supervisor->config->uid_base, err) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 const char *credentials_describe(
     const struct supervisor *supervisor, unsigned number, char *text, size_t size)
 {
@@ -91,13 +121,16 @@ static int open_files(
 	const struct config_credential *source = config_credential_of(supervisor->config, number);
 	const config_text texts[] = { source->kubeconfig, source->ca_file, source->token_file,
 		source->certificate_file, source->key_file };
+	const bool secret[] = { true, false, true, false, true };
+	const char *path;
 	int count = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && count < MAX_FILES; i++) {
 		if (texts[i] == 0)
 			continue;
-		fds[count] =
-		    credentials_open_file(config_text_at(supervisor->config, texts[i]), err);
+		path = config_text_at(supervisor->config, texts[i]);
+		fds[count] = secret[i] ? open_secret(supervisor, path, err)
+				       : credentials_open_file(path, err);
 		if (fds[count] < 0) {
 			while (count > 0)
 				close(fds[--count]);

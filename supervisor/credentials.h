@@ -13,6 +13,10 @@
 /* Opens a file that is root's, regular, not empty, at most 1 MiB, and writable by root alone.
  * Never blocks on a FIFO. -1 with path and reason. */
 int credentials_open_file(const char *path, struct err *err);
+/* May these read a file with a secret? Refused: a group of ours, at uid_base and behind it. Warned
+ * of: everybody. 0, or -1 with the reason. */
+int credentials_check_readers(
+    const char *path, uint32_t gid, uint32_t mode, uint32_t uid_base, struct err *err);
 /* Runs the loader of every configured credential and waits for all. 0, or an exit code with the
  * cause logged. Afterwards nobody holds a credential but the loaders. */
 int credentials_check_all(struct supervisor *supervisor);
