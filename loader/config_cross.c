@@ -205,6 +205,36 @@ static bool check_follower(struct reader *r)
 	return true;
 }
 
+static bool is_same_text(const struct us_config *config, config_text a, config_text b)
+{
+	return a && b && strcmp(config_text_at(config, a), config_text_at(config, b)) == 0;
+}
+
+static bool share_a_file(const struct us_config *config, unsigned a, unsigned b)
+{
+	const struct config_credential *first = config_credential_of(config, a),
+				       *second = config_credential_of(config, b);
+
+	return first && second && role_holding(a, 0).role != role_holding(b, 0).role &&
+	       (is_same_text(config, first->kubeconfig, second->kubeconfig) ||
+		   is_same_text(config, first->token_file, second->token_file) ||
+		   is_same_text(config, first->key_file, second->key_file));
+}
+
+/* One identity is one role's (F7): else each of them could do what any may. */
+static bool check_shared(struct reader *r)
+{
+	for (unsigned a = 0; a < CREDENTIAL_FIXED_COUNT; a++)
+		for (unsigned b = a + 1; b < CREDENTIAL_LIMIT; b++)
+			if (share_a_file(r->config, a, b))
+				return config_complain(r,
+				    b < CREDENTIAL_WORKER ? at(r, "credentials", credential_name(b))
+							  : at(r, "workers", NULL),
+				    NULL, "an identity of its own for each role",
+				    "has a file that credentials.%s has, too", credential_name(a));
+	return true;
+}
+
 /* R1: one Lease on the one API server that the elector's identity names. What a pair of hubs has
  * beside that would say nothing here, so that who writes it means something else. */
 static bool check_replicas(struct reader *r)
@@ -231,5 +261,6 @@ static bool check_replicas(struct reader *r)
 bool config_check_cross(struct reader *r)
 {
 	return check_mode(r) && check_replicas(r) && check_hubs(r) && check_follower(r) &&
-	       check_lease(r) && check_workload(r) && check_credentials(r) && check_workers(r);
+	       check_lease(r) && check_workload(r) && check_credentials(r) && check_workers(r) &&
+	       check_shared(r);
 }

@@ -307,6 +307,18 @@ static void keys_are_held_against_each_other(void **state)
 	buf_free(&many);
 }
 
+/* F7: the syncer with the elector's token could claim to lead. */
+static void an_identity_is_one_roles(void **state)
+{
+	(void)state;
+	expect_error("  publisher:", "  publisher: {kubeconfig: /etc/u/elector}",
+	    "u.yaml:12: credentials.publisher: has a file that credentials.elector has, too; "
+	    "expected an identity of its own for each role");
+	expect_error("- {name: worker-1",
+	    "- {name: worker-1, project-namespace: p, kubeconfig: /etc/u/syncer}",
+	    "u.yaml:16: workers: has a file that credentials.syncer has, too");
+}
+
 /* F7: one way to say who. */
 static void a_credential_comes_from_one_source(void **state)
 {
@@ -405,6 +417,7 @@ int main(void)
 		cmocka_unit_test(unknown_and_repeated_keys_are_named),
 		cmocka_unit_test(wrong_types_and_values_are_named),
 		cmocka_unit_test(keys_are_held_against_each_other),
+		cmocka_unit_test(an_identity_is_one_roles),
 		cmocka_unit_test(a_credential_comes_from_one_source),
 		cmocka_unit_test(files_that_are_no_configuration_are_refused),
 		cmocka_unit_test(a_full_pool_is_an_error),
