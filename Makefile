@@ -63,6 +63,7 @@ help:
 	@echo 'make mutants     single changes to the machine: does a test notice each? (EVERY=N: a sample)'
 	@echo 'make soak-mirror FAULTS=N broken requests on a live pair, by SEED; then both hubs are equal'
 	@echo 'make attack      hostile programs in the rows of all roles: what holds each attempt'
+	@echo 'make fuzz        libFuzzer on each parser of what others send, TIME=60 seconds each'
 	@echo 'make lint asan   static checks; unit tests under ASan and UBSan'
 	@echo 'make hubs        hub-a, hub-b and worker-1 for exploring; make hubs-down ends them'
 	@echo 'make soak        leadership: every situation, then FAULTS=100 random faults, or for DURATION=2h (SEED=k)'
@@ -162,6 +163,22 @@ $(BUILD)/hostile/$(1): $(BUILD)/obj/hostile/$(1)_main.o $(filter-out %/main.o,$(
 endef
 $(foreach r,syncer repointer monitor dialer,$(eval $(call live,$(r))))
 
+# Fuzzers, one per program of tests/fuzz, named and linked as unit tests are. Here each gets its
+# corpus; `make fuzz` builds them again with clang and lets libFuzzer drive.
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(filter-out %/replay.c,$(call sources,tests/fuzz)))
+FUZZ_MAIN := $(if $(findstring fuzzer,$(SANITIZE)),,$(BUILD)/obj/tests/fuzz/replay.o)
+define fuzzer
+$(BUILD)/fuzz/$(1)_%: $(BUILD)/obj/tests/fuzz/$(1)_%.o $(FUZZ_MAIN) \
+    $(filter-out %/main.o,$(if $(filter $(1),$(LIBRARIES)),,$(call objects,$(1)))) \
+    $(BUILD)/obj/build_id.o $(call archives,kube ipc policy base)
+	@mkdir -p $$(@D)
+	@echo '  LD  $$@'
+	@$$(CC) $$(LDFLAGS) $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $$@ $$(filter-out \
+	    $$(if $$(filter %/dialer_resolve,$$@),%/dialer/resolve.o),$$^) $(SYSTEM_tests)
+endef
+$(foreach d,$(LIBRARIES) supervisor ctl fence $(ROLES),$(eval $(call fuzzer,$(d))))
+fuzzers: $(FUZZERS)
+
 # The simulator: the machine's objects as the elector links them, and a model of the rest.
 SIM := $(BUILD)/sim/sim
 $(SIM): $(filter-out $(BUILD)/obj/tests/sim/worker_%,$(call objects,tests/sim)) $(filter %/machine.o %/terms.o %/trace.o,$(call objects,elector)) \
@@ -208,10 +225,10 @@ $(BUILD)/compile_commands.json: Makefile $(wildcard */*.c tests/*/*.c tests/*/*/
 unit: $(TESTS)
 	@tests/run-unit.sh $(TESTS)
 
-check-fast: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(PRINTERS)
+check-fast: all $(TESTS) $(FUZZERS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(PRINTERS)
 	@tests/check.sh --fast $(TESTS)
 
-check: all $(TESTS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(ATTACK) $(LIVE) $(PRINTERS)
+check: all $(TESTS) $(FUZZERS) $(SIM) $(WORKERS_SIM) $(MIRROR) $(ATTACK) $(LIVE) $(PRINTERS)
 	@tests/check.sh $(TESTS)
 
 lint: all $(PRINTERS)
@@ -219,6 +236,10 @@ lint: all $(PRINTERS)
 
 asan:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined unit
+
+# TIME=60: so many seconds for each fuzzer; FUZZER="ipc_packet kube_json": only those.
+fuzz: | deps
+	@BUILD=$(BUILD) TIME=$(or $(TIME),60) tests/fuzz/fuzz.sh $(FUZZER)
 
 SEEDS ?= 10000
 MIRROR_SEEDS ?= 500

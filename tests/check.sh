@@ -56,6 +56,7 @@ script architecture tests/lint/architecture.sh
 script packaging tests/packaging.sh
 seeds=20000
 [ -z "$fast" ] || seeds=2000
+script corpora tests/fuzz/check.sh
 script simulator tests/sim/check.sh $seeds
 if [ -z "$fast" ]; then
 	script 'API servers' tests/integration/run.sh
