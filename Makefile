@@ -104,7 +104,8 @@ $(BUILD)/manifests.c: $(MANIFESTS) tools/embed.sh
 $(BUILD)/obj/manifests.o: $(BUILD)/manifests.c | deps
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -c $< -o $@
-$(BUILD)/understudyctl $(filter $(BUILD)/tests/unit/ctl_%,$(TESTS)): $(BUILD)/obj/manifests.o
+$(BUILD)/understudyctl $(filter $(BUILD)/tests/unit/ctl_%,$(TESTS)) \
+    $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz/ctl_*.c)): $(BUILD)/obj/manifests.o
 
 define program
 $(BUILD)/$(1): $(call objects,$(call home,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))

@@ -221,12 +221,32 @@ static bool share_a_file(const struct us_config *config, unsigned a, unsigned b)
 		   is_same_text(config, first->key_file, second->key_file));
 }
 
+/* shared-credentials names both, or upstream's one flag set both. */
+static bool may_share(const struct reader *r, unsigned a, unsigned b)
+{
+	const char *const names[] = { credential_name(a), credential_name(b) };
+	const struct yaml_value *list = yaml_value_at(r->root, "shared-credentials");
+	const char *by[2] = { NULL, NULL };
+	bool listed[2] = { false, false };
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct yaml_value *file =
+		    yaml_value_at(at(r, "credentials", names[i]), "kubeconfig");
+
+		by[i] = file ? file->by : NULL;
+		for (const struct yaml_value *m = list ? list->first : NULL; m; m = m->next)
+			listed[i] = listed[i] || str_equal(m->text, str_of(names[i]));
+	}
+	return (listed[0] && listed[1]) || (by[0] && by[1] && strcmp(by[0], by[1]) == 0);
+}
+
 /* One identity is one role's (F7): else each of them could do what any may. */
 static bool check_shared(struct reader *r)
 {
 	for (unsigned a = 0; a < CREDENTIAL_FIXED_COUNT; a++)
 		for (unsigned b = a + 1; b < CREDENTIAL_LIMIT; b++)
-			if (share_a_file(r->config, a, b))
+			if (share_a_file(r->config, a, b) &&
+			    (b >= CREDENTIAL_FIXED_COUNT || !may_share(r, a, b)))
 				return config_complain(r,
 				    b < CREDENTIAL_WORKER ? at(r, "credentials", credential_name(b))
 							  : at(r, "workers", NULL),

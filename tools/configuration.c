@@ -56,6 +56,7 @@ static const struct type {
 	{ "rules", "list of rules",
 	    "\"type\": \"string\", \"pattern\": \"^[^/ \\\\t]+/[^ \\\\t]+:[^: \\\\t]+$\"" },
 	{ "protections", "list of words", NULL },
+	{ "identities", "list of words", NULL },
 	{ "nothing", "empty list", "" },
 	{ "map", "map", NULL },
 	{ "hubs", "list of maps", NULL },
@@ -92,7 +93,7 @@ static unsigned opens(const struct row *row)
 static bool is_list(const struct row *row)
 {
 	static const char *const lists[] = { "ranges", "arguments", "rules", "protections",
-		"nothing", "hubs", "workers" };
+		"identities", "nothing", "hubs", "workers" };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (reads(row, lists[i]))
@@ -154,7 +155,8 @@ static void reload_of(const struct row *row, char out[256])
 		(void)snprintf(out, 256, "its shard and the publisher start anew");
 		return;
 	}
-	if (reads(row, "nothing") || (opens(row) && row->section == SECTION_ROOT)) {
+	if (reads(row, "nothing") || reads(row, "identities") ||
+	    (opens(row) && row->section == SECTION_ROOT)) {
 		(void)snprintf(out, 256, "-");
 		return;
 	}
@@ -417,6 +419,11 @@ static void print_value(const struct row *row, int depth)
 		printf("\"enum\": [");
 		for (unsigned bit = 1; bit <= SANDBOX_ALL; bit <<= 1, comma = ", ")
 			printf("%s\"%s\"", comma, sandbox_protection_name(bit));
+		printf("]");
+	} else if (reads(row, "identities")) {
+		printf("\"enum\": [");
+		for (unsigned c = 0; c < CREDENTIAL_FIXED_COUNT; c++, comma = ", ")
+			printf("%s\"%s\"", comma, credential_name(c));
 		printf("]");
 	} else {
 		printf("%s", type_of(row)->schema);

@@ -75,17 +75,24 @@ static void read_right(const char *text)
 	assert_int_equal(config_check(&config, &err), 0);
 }
 
-/* The file with the line that starts with `from` replaced ("" in `from`: text in front). */
-static void expect_error(const char *from, const char *to, const char *words)
+/* A file with the line that starts with `from` replaced ("" in `from`: text in front). */
+static struct buf replaced(const char *file, const char *from, const char *to)
 {
 	struct buf text = buf_make(1 << 20);
-	const char *at = from[0] ? strstr(example, from) : example;
-	struct err err = { "" };
+	const char *at = from[0] ? strstr(file, from) : file;
 
 	assert_non_null(at);
-	buf_append(&text, example, (size_t)(at - example));
+	buf_append(&text, file, (size_t)(at - file));
 	buf_puts(&text, to);
 	buf_puts(&text, from[0] ? strchr(at, '\n') : at);
+	return text;
+}
+
+static void expect_error(const char *from, const char *to, const char *words)
+{
+	struct buf text = replaced(example, from, to);
+	struct err err = { "" };
+
 	if (config_read(&config, buf_str(&text), "u.yaml", &err) != -1)
 		fail_msg("\"%s\" was accepted", to);
 	if (strncmp(err.text, words, strlen(words)) != 0)
@@ -317,6 +324,28 @@ static void an_identity_is_one_roles(void **state)
 	expect_error("- {name: worker-1",
 	    "- {name: worker-1, project-namespace: p, kubeconfig: /etc/u/syncer}",
 	    "u.yaml:16: workers: has a file that credentials.syncer has, too");
+	expect_error("shared-credentials: []", "shared-credentials: [elector, worker-1]",
+	    "u.yaml:25: shared-credentials[1]: \"worker-1\" is none; expected keys of credentials");
+}
+
+/* Two that are both named may; a third one beside them may not. */
+static void who_shares_is_named(void **state)
+{
+	struct buf same =
+	    replaced(example, "  publisher:", "  publisher: {kubeconfig: /etc/u/elector}");
+	struct buf both =
+	    replaced(same.data, "shared-credentials", "shared-credentials: [publisher, elector]");
+	struct buf one =
+	    replaced(same.data, "shared-credentials", "shared-credentials: [publisher, syncer]");
+	struct err err = { "" };
+
+	(void)state;
+	read_right(both.data);
+	assert_int_equal(config_read(&config, buf_str(&one), "u.yaml", &err), -1);
+	assert_non_null(strstr(err.text, "has a file that credentials.elector has, too"));
+	buf_free(&same);
+	buf_free(&both);
+	buf_free(&one);
 }
 
 /* F7: one way to say who. */
@@ -418,6 +447,7 @@ int main(void)
 		cmocka_unit_test(wrong_types_and_values_are_named),
 		cmocka_unit_test(keys_are_held_against_each_other),
 		cmocka_unit_test(an_identity_is_one_roles),
+		cmocka_unit_test(who_shares_is_named),
 		cmocka_unit_test(a_credential_comes_from_one_source),
 		cmocka_unit_test(files_that_are_no_configuration_are_refused),
 		cmocka_unit_test(a_full_pool_is_an_error),
