@@ -92,6 +92,23 @@ problems=
 	problems="$(diff <(printf '%s\n' "$kinds") <(printf '%s\n' "$said") | grep '^[<>]' | tr '\n' ';') or their order"
 report 'docs/mirror.md has a row for each kind of policy/kinds.def, in its order' "$problems"
 
+# --- Claims of the threat model ------------------------------------------------------------
+page=docs/threat-model.md
+problems=
+for claim in $(grep -oE '[a-z_]+\.c: [a-z_]+' $page | tr ' ' '@' | sort -u); do
+	grep -qE "void ${claim##*@}\(" "tests/unit/${claim%%:*}" 2>/dev/null || problems="$problems ${claim/@/ } is no test;"
+done
+for name in $(grep -oE '[A-Za-z0-9-]+\.story' $page | sort -u); do
+	[ -e "tests/sim/stories/$name" ] || problems="$problems there is no $name;"
+done
+for name in $(grep -oE '`[a-z]+_[a-z_]+\.c' $page | tr -d '`' | sort -u); do
+	[ -e "tests/unit/$name" ] || problems="$problems there is no tests/unit/$name;"
+done
+for name in $(grep -oE 'fuzz( `[a-z_]+`,?)+' $page | grep -oE '`[a-z_]+`' | tr -d '`' | sort -u); do
+	[ -e "tests/fuzz/$name.c" ] || problems="$problems there is no fuzzer $name;"
+done
+report 'the tests that docs/threat-model.md calls as witnesses are there' "$problems"
+
 # --- Rebuilding ----------------------------------------------------------------------------
 # make says what it would compile after one header is touched; the compiler's own notes say who
 # includes it.
