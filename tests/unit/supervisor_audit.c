@@ -218,9 +218,9 @@ static void who_does_not_read_is_hung_up_on_and_makes_others_wait_a_moment(void 
 	/* More rows than the kernel takes for one who does not read. */
 	config.worker_count = CONFIG_MAX_WORKERS;
 	config.shard_size = 8;
-	memset(config.pool + 1, 'k', 250); /* a long path */
+	memset(config.pool + 1000, 'k', 250); /* a long path */
 	for (unsigned i = 0; i < CONFIG_MAX_WORKERS; i++)
-		config.workers[i].credential.kubeconfig = 1;
+		config.workers[i].credential.ca_file = 1000;
 	process_plan(&supervisor, &config);
 	mute = dial();
 	for (int i = 0; i < 1000 && supervisor.audit.client.fd < 0; i++)
