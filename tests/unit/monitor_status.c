@@ -340,6 +340,47 @@ static void nobody_speaks_for_another(void **state)
 	    text_of(json_array_get(json_object_get(document, "workers"), 1), "state"), "unknown");
 }
 
+static bool takes(struct role_id from, unsigned credential, unsigned check)
+{
+	struct msg_status_rights m = { .row = credential * RIGHTS_CHECKS + check,
+		.verdict = RIGHTS_DIFFER,
+		.declared = STR_LIT("d"),
+		.found = STR_LIT("too much: \"x\""),
+		.seen_ns = (uint64_t)NOW_NS - 5000000000ULL };
+
+	return status_take_rights(status, from, &m);
+}
+
+/* For the audit: by the word of who holds the identity, for as long as its link lives (F4). */
+static void rights_are_told_by_their_holder(void **state)
+{
+	const json_t *rights;
+
+	(void)state;
+	assert_false(takes(syncer, CREDENTIAL_ELECTOR, RIGHTS_CHECK_HOME));
+	assert_false(takes(shard0, CREDENTIAL_WORKER + 1, RIGHTS_CHECK_TERM));
+	assert_false(takes(elector, CREDENTIAL_ELECTOR, RIGHTS_CHECK_TERM));
+	assert_false(takes(shard1, CREDENTIAL_WORKER + 1, RIGHTS_CHECK_FENCE));
+	assert_false(takes(shard0, CREDENTIAL_WORKER + 2, RIGHTS_CHECK_HOME)); /* no such worker */
+	make_document(NULL);
+	assert_int_equal(json_array_size(json_object_get(document, "rights")), 0);
+	assert_true(takes(elector, CREDENTIAL_ELECTOR, RIGHTS_CHECK_FENCE));
+	assert_true(takes(shard1, CREDENTIAL_WORKER + 1, RIGHTS_CHECK_TERM));
+	make_document(NULL);
+	rights = json_object_get(document, "rights");
+	assert_int_equal(json_array_size(rights), 2);
+	assert_string_equal(text_of(json_array_get(rights, 0), "check"), "fence");
+	assert_string_equal(text_of(json_array_get(rights, 1), "worker"), "worker-2");
+	assert_string_equal(text_of(json_array_get(rights, 1), "check"), "door-term");
+	assert_string_equal(text_of(json_array_get(rights, 1), "found"), "too much: \"x\"");
+	assert_string_equal(text_of(json_array_get(rights, 1), "verdict"), "finding");
+	assert_int_equal(
+	    json_integer_value(json_object_get(json_array_get(rights, 1), "ageMs")), 5000);
+	status_unlinked(status, shard1);
+	make_document(NULL);
+	assert_int_equal(json_array_size(json_object_get(document, "rights")), 1);
+}
+
 static void the_history_is_a_ring_without_repeats(void **state)
 {
 	struct msg_status_history m = {
@@ -465,6 +506,7 @@ int main(void)
 		TEST(the_mirror_is_told_in_words),
 		TEST(a_blocked_row_becomes_free),
 		TEST(nobody_speaks_for_another),
+		TEST(rights_are_told_by_their_holder),
 		TEST(the_history_is_a_ring_without_repeats),
 		TEST(the_fence_is_its_own_witness),
 		TEST(a_reload_keeps_what_is_still_so),

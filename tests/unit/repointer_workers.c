@@ -313,9 +313,53 @@ static void a_rehearsal_wants_each_refusal_by_its_word_H20(void **state)
 	    rehearsed(REHEARSE_FOREIGN_IDENTITY, KUBE_FORBIDDEN, "RBAC"), REHEARSAL_FAILED);
 }
 
+static enum rights_verdict door(enum rights_check check, enum kube_class class, const char *words)
+{
+	struct kube_answer answer = { .class = class };
+
+	(void)snprintf(answer.message, sizeof(answer.message), "%s", words);
+	return worker_door(check, &answer);
+}
+
+/* Only the refusal that keeps a door shut counts: any other one proves nothing. */
+static void an_open_door_is_a_finding_C11(void **state)
+{
+	static const struct {
+		enum rights_check check;
+		enum kube_class class;
+		const char *words;
+	} shut[] = { { RIGHTS_CHECK_SPEC, KUBE_INVALID, "spec: Required value" },
+		{ RIGHTS_CHECK_SPEC, KUBE_FORBIDDEN, "no" },
+		{ RIGHTS_CHECK_DELETE, KUBE_FORBIDDEN, "cannot delete" },
+		{ RIGHTS_CHECK_IDENTITY, KUBE_FORBIDDEN, "denied: UNDERSTUDY_IDENTITY" },
+		{ RIGHTS_CHECK_TERM, KUBE_INVALID, "spec.term: UNDERSTUDY_TERM" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shut) / sizeof(shut[0]); i++)
+		assert_int_equal(
+		    door(shut[i].check, shut[i].class, shut[i].words), RIGHTS_AS_WANTED);
+	for (int check = RIGHTS_CHECK_SPEC; check <= RIGHTS_CHECK_TERM; check++) {
+		assert_int_equal(door((enum rights_check)check, KUBE_OK, ""), RIGHTS_DIFFER);
+		for (int class = KUBE_CONFLICT; class <= KUBE_BLIND; class ++)
+			if (class != KUBE_INVALID)
+				assert_int_equal(
+				    door((enum rights_check)check, (enum kube_class) class, ""),
+				    RIGHTS_UNKNOWN);
+		assert_int_equal(
+		    door((enum rights_check)check, KUBE_UNAUTHORIZED, ""), RIGHTS_UNKNOWN);
+		assert_int_equal(
+		    door((enum rights_check)check, KUBE_NO_RESOURCE, ""), RIGHTS_UNKNOWN);
+	}
+	assert_int_equal(door(RIGHTS_CHECK_DELETE, KUBE_NOT_FOUND, ""), RIGHTS_DIFFER);
+	assert_int_equal(door(RIGHTS_CHECK_TERM, KUBE_NOT_FOUND, ""), RIGHTS_UNKNOWN);
+	assert_int_equal(door(RIGHTS_CHECK_IDENTITY, KUBE_FORBIDDEN, "RBAC"), RIGHTS_UNKNOWN);
+	assert_int_equal(door(RIGHTS_CHECK_TERM, KUBE_INVALID, "endpoint"), RIGHTS_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_open_door_is_a_finding_C11),
 		cmocka_unit_test(a_rehearsal_wants_each_refusal_by_its_word_H20),
 		cmocka_unit_test_setup(no_permit_no_push_H16, reset),
 		cmocka_unit_test_setup(another_version_that_stands_there_is_told, reset),

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -166,6 +167,38 @@ static void a_connection_is_answered_with_all_rows(void **state)
 	buf_free(&out);
 }
 
+/* One that listens on another port than the configuration says. */
+static void a_listener_elsewhere_is_a_finding(void **state)
+{
+	struct sockaddr_in bound = { .sin_family = AF_INET,
+		.sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t bytes = sizeof(bound);
+	struct audit_row row;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	(void)snprintf(config.pool + 300, sizeof(config.pool) - 300, "127.0.0.1");
+	config.listen_address = 300;
+	supervisor.listeners[CONTROL_LISTENER_HTTP] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(supervisor.listeners[CONTROL_LISTENER_HTTP],
+			     (struct sockaddr *)&bound, sizeof(bound)),
+	    0);
+	assert_int_equal(getsockname(supervisor.listeners[CONTROL_LISTENER_HTTP],
+			     (struct sockaddr *)&bound, &bytes),
+	    0);
+	for (unsigned wrong = 0; wrong < 2; wrong++) {
+		struct buf out = buf_make(AUDIT_MAX_BYTES);
+
+		config.listen_port = ntohs(bound.sin_port) + wrong;
+		read_all(dial(), &out);
+		assert_true(find(&out, AUDIT_ENDPOINT, "listen.http", &row));
+		assert_int_equal(row.verdict, wrong ? AUDIT_FINDING : AUDIT_OK);
+		buf_free(&out);
+	}
+	close(supervisor.listeners[CONTROL_LISTENER_HTTP]);
+}
+
 static void a_stranger_under_a_roles_uid_is_a_finding(void **state)
 {
 	struct buf out = buf_make(AUDIT_MAX_BYTES);
@@ -247,6 +280,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 		    a_connection_is_answered_with_all_rows, open_supervisor, close_supervisor),
+		cmocka_unit_test_setup_teardown(
+		    a_listener_elsewhere_is_a_finding, open_supervisor, close_supervisor),
 		cmocka_unit_test_setup_teardown(
 		    a_stranger_under_a_roles_uid_is_a_finding, open_supervisor, close_supervisor),
 		cmocka_unit_test_setup_teardown(
