@@ -22,6 +22,7 @@ var (
 		{"the end of a pause", (*story).pauseEnds},
 	}
 	otherHands = []step{{"another hand on HubRole", (*story).hubRoleOfAnotherHand}}
+	audits     = []step{{"an audit of both hubs", (*story).audited}}
 	switched   = []step{
 		{"who may command, and what is no command", (*story).commandHostile},
 		{"each check of a switchover", (*story).checkSwitchover},
@@ -36,7 +37,8 @@ var (
 		"pause":      slices.Concat(steps[:3], paused, []step{{"a takeover without the pause", (*story).takeOver}}),
 		"reload":     slices.Concat(steps[:3], rotated),
 		"switchover": slices.Concat(steps[:3], switched),
-		"operator":   slices.Concat(steps[:3], otherHands, paused, switched),
+		"operator":   slices.Concat(steps[:3], otherHands, audits, paused, switched),
+		"audit":      slices.Concat(steps[:3], audits),
 		"hands":      slices.Concat(steps[:3], otherHands),
 	}
 )

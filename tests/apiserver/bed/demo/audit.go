@@ -1,0 +1,218 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"understudy.test/bed/kube"
+	"understudy.test/bed/pair"
+)
+
+// auditOf is understudyctl audit -o json of a hub, and its exit code.
+func auditOf(ctx context.Context, h *pair.Hub) (kube.Object, int, error) {
+	out, code, err := h.Ctl(ctx, 0, "audit", "-o", "json")
+	if err != nil {
+		return nil, code, err
+	}
+	var o kube.Object
+	end := strings.LastIndexByte(out, '}') + 1 // what follows is a word on standard error
+	if err := json.Unmarshal([]byte(out[:end]), &o); err != nil {
+		return nil, code, fmt.Errorf("audit: exit code %d, %w: %s", code, err, out)
+	}
+	return o, code, nil
+}
+
+// rowsWith are the rows with a verdict, as "kind subject: what".
+func rowsWith(o kube.Object, verdict string) []string {
+	var rows []string
+	for _, r := range o.List("rows") {
+		if row := kube.Object(r.(map[string]any)); row.Text("verdict") == verdict {
+			rows = append(rows, fmt.Sprintf("%s %s: %s", row.Text("kind"), row.Text("subject"), row.Text("what")))
+		}
+	}
+	return rows
+}
+
+// auditClean waits until a hub's audit has nothing to say.
+func (s *story) auditClean(ctx context.Context, h *pair.Hub) error {
+	var o kube.Object
+	var code int
+	var failed error
+	if _, err := until(ctx, patience, 250*time.Millisecond, func() bool {
+		o, code, failed = auditOf(ctx, h)
+		return failed == nil && code == 0
+	}); err != nil {
+		return fmt.Errorf("%s: audit is not clean, exit code %d: findings %q, unverified %q: %w", h.Name, code,
+			rowsWith(o, "finding"), rowsWith(o, "unverified"), errors.Join(err, failed))
+	}
+	if n := len(o.List("rows")); n < 300 || o.Text("result") != "clean" || o.Int("counts", "ok") < 250 {
+		return fmt.Errorf("%s: audit has %d rows, result %s, %d in order", h.Name, n, o.Text("result"), o.Int("counts", "ok"))
+	}
+	s.fact(h.Name, "audit: %d rows, %d ok, 0 findings, 0 unverified", len(o.List("rows")), o.Int("counts", "ok"))
+	return nil
+}
+
+// flaw is something wrong on purpose, and the row that must say so.
+type flaw struct {
+	row        string // kind, subject, and the beginning of what
+	make, undo func() error
+}
+
+// takenAway deletes an object and makes it again.
+func takenAway(ctx context.Context, client *kube.Client, path string) (take, back func() error) {
+	var was kube.Object
+	take = func() (err error) {
+		if was, err = client.Get(ctx, path); err != nil {
+			return err
+		}
+		return client.Delete(ctx, path)
+	}
+	back = func() error {
+		was["metadata"] = map[string]any{"name": was.Name(), "namespace": was.Namespace()}
+		_, err := client.Create(ctx, path[:strings.LastIndexByte(path, '/')], was)
+		return err
+	}
+	return take, back
+}
+
+func mode(path string, wrong, right os.FileMode) (take, back func() error) {
+	return func() error { return os.Chmod(path, wrong) }, func() error { return os.Chmod(path, right) }
+}
+
+// flaws of hub-b, a Standby, that harm nothing else in their minute.
+func (s *story) flaws(ctx context.Context) []flaw {
+	const (
+		bindings = "/apis/rbac.authorization.k8s.io/v1/"
+		policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/"
+	)
+	var flaws []flaw
+	add := func(row string, take, back func() error) { flaws = append(flaws, flaw{row, take, back}) }
+	paired := func(row string, pair func() (take, back func() error)) {
+		take, back := pair()
+		add(row, take, back)
+	}
+	credential := filepath.Join(filepath.Dir(s.b.Config()), "publisher.kubeconfig")
+	paired("credential publisher: "+credential, func() (take, back func() error) { return mode(credential, 0o404, 0o400) })
+	paired("file socket: "+s.b.AdminSocket(), func() (take, back func() error) { return mode(s.b.AdminSocket(), 0o666, 0o660) })
+	paired("file run.directory: ", func() (take, back func() error) { return mode(s.b.RunDirectory(), 0o777, 0o755) })
+
+	stranger := exec.Command("/bin/sleep", "infinity")
+	uid := uint32(s.b.UIDBase() + 4)
+	stranger.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	add("process uid range: pid ", stranger.Start, func() error {
+		stranger.Process.Kill()
+		stranger.Wait()
+		return nil
+	})
+
+	more := kube.Object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+		"metadata": map[string]any{"name": "understudy-audit-test"},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:kube-dns"},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "understudy-peer-observer", "namespace": pair.Namespace}}}
+	add("right peer-observer: rights ", // everywhere, and so at home
+		func() error { _, err := s.a.Admin.Create(ctx, bindings+"clusterrolebindings", more); return err },
+		func() error { return s.a.Admin.Delete(ctx, bindings+"clusterrolebindings/understudy-audit-test") })
+	paired("right worker worker-1: rights in its own namespace", func() (take, back func() error) {
+		return takenAway(ctx, s.worker, bindings+"namespaces/kubeslice-system/rolebindings/understudy-hub-b")
+	})
+	paired("door worker worker-1: a claim in another's name", func() (take, back func() error) {
+		return takenAway(ctx, s.worker, policies+"understudy-worker")
+	})
+	paired("fence elector: the API server enforces the role", func() (take, back func() error) {
+		return takenAway(ctx, s.b.Admin, policies+"understudy-role-in-namespaces")
+	})
+	return flaws
+}
+
+// askAnew ends the processes of a hub that try things at other API servers: their successors try at
+// once.
+func askAnew(h *pair.Hub) error {
+	ended := 0
+	for _, role := range h.Roles() {
+		if role.Name == "observer" || role.Name == "repointer" {
+			if err := syscall.Kill(role.Pid, syscall.SIGKILL); err != nil {
+				return err
+			}
+			ended++
+		}
+	}
+	if ended != 2 {
+		return fmt.Errorf("%s: %d processes of observer and repointer, want 2", h.Name, ended)
+	}
+	return nil
+}
+
+// missed are the flaws without a finding.
+func missed(flaws []flaw, findings []string) []string {
+	var rows []string
+next:
+	for _, f := range flaws {
+		for _, found := range findings {
+			if strings.HasPrefix(found, f.row) {
+				continue next
+			}
+		}
+		rows = append(rows, f.row)
+	}
+	return rows
+}
+
+// audited: clean on both hubs; then each thing that is made wrong is found, and nothing else; clean
+// again when all is as it was.
+func (s *story) audited(ctx context.Context) (err error) {
+	for _, h := range s.pair.Hubs {
+		if err := s.auditClean(ctx, h); err != nil {
+			return err
+		}
+	}
+	if out, code, err := s.b.Ctl(ctx, 12345, "audit"); err != nil || code != 2 || !strings.Contains(out, "permission denied") {
+		return fmt.Errorf("audit by a user without rights: exit code %d, %w: %s", code, err, out)
+	}
+	flaws := s.flaws(ctx)
+	for _, f := range flaws {
+		if err := f.make(); err != nil {
+			return fmt.Errorf("%s: %w", f.row, err)
+		}
+	}
+	kube.Pause(ctx, time.Second) // an API server needs a moment to forget a policy
+	if err := askAnew(s.b); err != nil {
+		return err
+	}
+	var findings, absent []string
+	code := 0
+	if _, err := until(ctx, patience, 250*time.Millisecond, func() bool {
+		o, got, err := auditOf(ctx, s.b)
+		findings, code = rowsWith(o, "finding"), got
+		absent = missed(flaws, findings)
+		return err == nil && len(absent) == 0
+	}); err != nil {
+		return fmt.Errorf("audit does not find %q: %w", absent, err)
+	}
+	if code != 1 {
+		return fmt.Errorf("audit with findings ends with %d", code)
+	}
+	for _, found := range findings {
+		if len(missed(flaws, []string{found})) == len(flaws) {
+			return fmt.Errorf("audit finds what nobody did: %s", found)
+		}
+	}
+	s.fact(s.b.Name, "audit: %d things made wrong, each is a finding, and nothing else is", len(flaws))
+	for _, f := range flaws {
+		if err := f.undo(); err != nil {
+			return fmt.Errorf("undo %s: %w", f.row, err)
+		}
+	}
+	kube.Pause(ctx, time.Second)
+	if err := askAnew(s.b); err != nil {
+		return err
+	}
+	return s.auditClean(ctx, s.b)
+}
