@@ -14,7 +14,7 @@
 #define BODY_MAX_BYTES 4096
 #define FIRST_NS       (3 * BASE_NS_PER_S)
 #define AGAIN_NS       (300 * BASE_NS_PER_S)
-#define CLAIM_NS       (15 * BASE_NS_PER_S)
+#define CLAIM_NS       (5 * BASE_NS_PER_S)
 
 static const char *const wanted[DOORS] = { "a claim without content is refused",
 	"its own identity may not delete a claim", "a claim in another hub's name is refused",
