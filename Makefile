@@ -127,7 +127,7 @@ $(foreach d,$(LIBRARIES) supervisor runner ctl fence $(ROLES),$(eval $(call test
 .SECONDARY:
 
 # Print the pages of docs/ that are made from tables (tools/docs.sh).
-PRINTERS := $(BUILD)/privileges $(BUILD)/messages $(BUILD)/configuration $(BUILD)/metrics
+PRINTERS := $(BUILD)/privileges $(BUILD)/messages $(BUILD)/configuration $(BUILD)/metrics $(BUILD)/refusals
 
 # One hostile process per role; it is started by the supervisor's own code.
 ATTACK := $(BUILD)/attack/attack
@@ -294,6 +294,7 @@ trace:
 $(BUILD)/privileges: $(BUILD)/obj/tools/privileges.o $(call archives,policy base)
 $(BUILD)/messages: $(BUILD)/obj/tools/messages.o $(call archives,ipc policy base)
 $(BUILD)/configuration: $(BUILD)/obj/tools/configuration.o $(BUILD)/obj/supervisor/changes.o $(call archives,policy base)
+$(BUILD)/refusals: $(BUILD)/obj/tools/refusals.o $(BUILD)/obj/elector/trace.o $(call archives,base)
 $(BUILD)/metrics: $(BUILD)/obj/tools/metrics.o $(BUILD)/obj/monitor/metrics.o $(call archives,ipc policy base)
 $(PRINTERS):
 	@echo '  LD  $@'

@@ -45,7 +45,7 @@ static void print_page(void)
 	    "Printed by `make docs` from `ipc/metrics.def`. `GET /metrics` on `listen.http` says "
 	    "them; what alerts on them is `packaging/prometheus/alerts.yaml`, each with its "
 	    "section of "
-	    "the runbook, and `packaging/prometheus/dashboard.json` is a dashboard "
+	    "[the runbook](runbook.md), and `packaging/prometheus/dashboard.json` is a dashboard "
 	    "for Grafana.\n\n"
 	    "A gauge that says nothing on a hub in its present role is absent, not 0, and goes "
 	    "with "

@@ -39,6 +39,8 @@ step 'each alert links its own section of the runbook' diff \
 	<(alerts | tr '[:upper:]' '[:lower:]') \
 	<(sed -n 's|^      runbook_url: docs/runbook.md#||p' "$rules/alerts.yaml")
 
+step 'the runbook has a section for each alert, in their order' diff <(alerts) <(sed -n 's/^### //p' docs/runbook.md)
+
 dashboard() {
 	python3 tests/docs/dashboard.py "$place/metrics" "$rules/dashboard.json" "$rules/alerts.yaml" \
 		>"$place/asked.yaml" && "$promtool" check rules "$place/asked.yaml"

@@ -18,12 +18,13 @@ import (
 func runScenario(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	dir := dirFlag(flags)
 	keep := flags.Bool("keep", false, "leave everything up at the end")
+	write := flags.Bool("write", false, "runbook: put what the commands print into the page")
 	flags.Parse(args)
 	if flags.NArg() != 1 {
 		return usageError("one scenario is wanted: " + demo.ScenarioNames())
 	}
 	begin := time.Now()
-	o := demo.Options{Root: root(), Out: os.Stdout, Check: true, Lease: pair.FastLease}
+	o := demo.Options{Root: root(), Out: os.Stdout, Check: true, Rewrite: *write, Lease: pair.FastLease}
 	bed, err := standardBed(ctx, *dir, *keep)
 	if err != nil {
 		return err

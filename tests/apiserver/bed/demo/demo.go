@@ -34,6 +34,8 @@ type Options struct {
 	Changes    int   // how many changes the lag is the median of
 	Objects    []int // sizes of the mirrors that the bench makes
 	Bench      bool  // measure, between the steps, and print the figures instead of the story
+	// Rewrite puts what the commands of the runbook print into the page.
+	Rewrite bool
 	// Disturb, when set, runs beside the story until its context ends.
 	Disturb func(ctx context.Context, p *pair.Pair)
 }

@@ -39,6 +39,7 @@ var (
 		"switchover": slices.Concat(steps[:3], switched),
 		"operator":   slices.Concat(steps[:3], otherHands, audits, paused, switched),
 		"audit":      slices.Concat(steps[:3], audits),
+		"runbook":    slices.Concat(steps[:4], []step{{"the runbook", (*story).runbook}}),
 		"hands":      slices.Concat(steps[:3], otherHands),
 	}
 )
