@@ -46,6 +46,16 @@ else
 	echo 'not ok - containers: make oci failed'
 	failed=1
 fi
+tools/previous.sh
+code=$?
+if [ "$code" = 0 ]; then
+	part upgrade build/bed scenario --dir build/check.upgrade upgrade
+elif [ "$code" = 3 ]; then
+	echo '# upgrade: not tested, for this clone has no earlier commit'
+else
+	echo 'not ok - upgrade: the version before could not be built'
+	failed=1
+fi
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload
 part 'replicas' build/bed replicas --dir build/check.replicas

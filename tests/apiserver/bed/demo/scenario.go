@@ -41,6 +41,7 @@ var (
 		"audit":      slices.Concat(steps[:3], audits),
 		"runbook":    slices.Concat(steps[:4], []step{{"the runbook", (*story).runbook}}),
 		"hands":      slices.Concat(steps[:3], otherHands),
+		"upgrade":    slices.Concat(steps[:4], upgraded),
 	}
 )
 
@@ -64,8 +65,11 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 	if s.worker, err = p.Work.Client(); err != nil {
 		return p, err
 	}
+	if name == "upgrade" {
+		s.a.Build = s.before()
+	}
 	for _, h := range p.Hubs {
-		if name != "switchover" && name != "reload" {
+		if name != "switchover" && name != "reload" && name != "upgrade" {
 			p.Proxied = []string{"understudy-peer-observer"}
 			if err := h.Cluster.Start(cluster.Proxy); err != nil {
 				return p, err
