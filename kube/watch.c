@@ -422,6 +422,11 @@ static void on_stream_end(void *arg, const struct kube_answer *answer)
 		struct kube_answer error = watch->error;
 
 		fail(watch, &error);
+	} else if (answer->class == KUBE_SILENT && watch->state == WATCH_FOLLOWING &&
+		   lived_ns >= IDLE_MS * BASE_NS_PER_MS) {
+		/* An API server that has seen no event of a kind since its start sends no
+		 * bookmarks of it. If the server is away, the next attempt says so. */
+		act(watch);
 	} else if (answer->class != KUBE_OK) {
 		fail(watch, answer);
 	} else if (watch->state == WATCH_INITIAL ||

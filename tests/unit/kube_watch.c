@@ -70,6 +70,23 @@ static void test_initial_events(void **state)
 	finish();
 }
 
+/* A server that says nothing for long may have nothing to say: it is asked again at once, from where
+ * the watch was, and only what fails then is an error. */
+static void test_quiet_server_is_no_error(void **state)
+{
+	(void)state;
+	follow();
+	stream(EVENT("ADDED", OBJECT("c", "11")));
+	expect("+c ");
+	now_ns += 90 * BASE_NS_PER_S;
+	fail_with(KUBE_SILENT);
+	expect("");
+	expect_asked("resourceVersion=11");
+	fail_with(KUBE_SILENT);
+	expect("error:silent ");
+	finish();
+}
+
 /* Each way in which a server may refuse initial events leads to a plain list, for good. */
 static void test_initial_events_refused(void **state)
 {
@@ -362,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_pages_then_watch),
 		cmocka_unit_test(test_events_in_pieces),
 		cmocka_unit_test(test_initial_events),
+		cmocka_unit_test(test_quiet_server_is_no_error),
 		cmocka_unit_test(test_initial_events_refused),
 		cmocka_unit_test(test_expired_version_lists_again),
 		cmocka_unit_test(test_expired_token_lists_unpaged),
