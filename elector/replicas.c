@@ -35,7 +35,8 @@ GUARD(may_take)
 
 GUARD(valid)
 {
-	return s->now_ns < r->valid_until_ns && s->now_ns >= r->hold_until_ns;
+	return s->now_ns < r->valid_until_ns && s->now_ns >= r->hold_until_ns &&
+	       s->now_ns >= r->closed_until_ns;
 }
 
 GUARD(valid_anew)
@@ -97,7 +98,7 @@ GUARD(given_back_to_leave)
 
 GUARD(end_late)
 {
-	return s->now_ns >= r->end_by_ns;
+	return s->now_ns >= r->end_by_ns || (!r->unsure && s->now_ns < r->closed_until_ns);
 }
 
 GUARD(end_late_to_leave)
@@ -134,15 +135,17 @@ ACT(act_read)
 }
 
 /* H17: renewTime only grows, whatever the wall clock does. */
-static struct replicas_todo *write_new(struct replicas *r, struct replicas_step *s, bool claim)
+static struct replicas_todo *write_new(
+    struct replicas *r, struct replicas_step *s, bool claim, int64_t closed_ns)
 {
 	struct replicas_sent *sent = &r->sent[r->sent_next++ % REPLICAS_SENT];
 	struct replicas_todo *t = todo(s, REPLICAS_WRITE);
 
 	r->last_renew_us = later(s->event->wall_us, r->last_renew_us + 1);
-	*sent = (struct replicas_sent){
-		.renew_us = r->last_renew_us, .sent_ns = s->now_ns, .claim = claim
-	};
+	*sent = (struct replicas_sent){ .renew_us = r->last_renew_us,
+		.sent_ns = s->now_ns,
+		.closed_ns = closed_ns,
+		.claim = claim };
 	r->busy = true;
 	r->asked_ns = s->now_ns;
 	t->claim = claim;
@@ -152,28 +155,35 @@ static struct replicas_todo *write_new(struct replicas *r, struct replicas_step 
 
 ACT(act_renew)
 {
-	struct replicas_todo *t = write_new(r, s, true);
+	struct replicas_todo *t = write_new(r, s, true, 0);
 
 	t->term = r->term;
 }
 
 /* A claim that still stands goes on under its term: nobody can have held it in between, for each
- * holder writes its name. Every other one takes a new term, above all that was seen (R21). */
+ * holder writes its name. Every other one takes a new term, above all that was seen (R21). Where
+ * there is no Lease, one that was deleted may still be valid, and nobody who looks can tell since
+ * when: the claim, which stands in the way of its renewals, waits closed for as long as it may
+ * believe in itself (R14). */
 ACT(act_claim)
 {
 	struct replicas_todo *t;
+	int64_t closed_ns = 0;
 
-	r->new_term = r->record.holder != REPLICAS_SELF;
-	if (r->new_term)
+	if (!r->record.exists)
+		closed_ns = later(r->held_ms * NS_PER_MS, r->options.duration_ns);
+	if (r->record.holder != REPLICAS_SELF) {
+		r->new_term = true;
 		r->term = ++r->highest_term;
-	t = write_new(r, s, true);
+	}
+	t = write_new(r, s, true, closed_ns);
 	t->term = r->term;
-	t->acquire = r->new_term;
+	t->acquire = r->record.holder != REPLICAS_SELF;
 }
 
 ACT(act_release)
 {
-	struct replicas_todo *t = write_new(r, s, false);
+	struct replicas_todo *t = write_new(r, s, false, 0);
 
 	t->term = r->term;
 }
@@ -202,6 +212,7 @@ ACT(act_extend)
 
 ACT(act_open)
 {
+	r->new_term = false;
 	r->down_ns = r->options.workload ? s->now_ns : 0;
 	r->running = false;
 	r->exit_count = 0;

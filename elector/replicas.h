@@ -146,6 +146,7 @@ struct replicas_out {
 
 struct replicas_sent {
 	int64_t renew_us, sent_ns;
+	int64_t closed_ns; /* R14: once it is applied, nothing opens for so long */
 	bool claim, applied;
 };
 
@@ -156,10 +157,10 @@ struct replicas {
 
 	/* What is known of the Lease. */
 	struct replicas_record record;
-	bool known;                               /* a record was seen */
-	int64_t observed_ns;                      /* when it was last seen to change (R2) */
-	int64_t seen_ns;                          /* when it was last seen */
-	int64_t held_ms;                          /* duration of the last record with a holder */
+	bool known;          /* a record was seen */
+	int64_t observed_ns; /* when it was last seen to change (R2) */
+	int64_t seen_ns;     /* when it was last seen */
+	int64_t held_ms;     /* duration of the last record with a holder of another name */
 	uint64_t highest_term, told_holder, dead; /* dead: instance of a proven dead predecessor */
 
 	/* Own writes. One request at a time; `unsure`: what became of one only a read tells (H1).
@@ -171,8 +172,9 @@ struct replicas {
 
 	/* Leading. */
 	uint64_t term;
-	int64_t valid_until_ns; /* 0: nothing is valid */
-	bool new_term;          /* the claim under way is one */
+	int64_t valid_until_ns;  /* 0: nothing is valid */
+	int64_t closed_until_ns; /* R14: the claim is neither used nor given back before that */
+	bool new_term;           /* the claim under way is one */
 
 	/* The workload (R8, R16). */
 	bool empty, running;

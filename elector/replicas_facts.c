@@ -17,19 +17,22 @@ bool replicas_term_left(const struct replicas *r)
 int64_t replicas_free_at_ns(const struct replicas *r)
 {
 	const struct replicas_record *record = &r->record;
-	int64_t wait_ms = record->exists ? record->duration_ms : r->held_ms, at_ns;
+	int64_t wait_ns = record->duration_ms * NS_PER_MS, at_ns;
 
-	/* R14: an absent Lease may have been deleted under a holder that does not know it yet. */
-	if (wait_ms <= 0 || (!record->exists && wait_ms < r->options.duration_ns / NS_PER_MS))
-		wait_ms = r->options.duration_ns / NS_PER_MS;
-	at_ns = r->observed_ns + wait_ms * NS_PER_MS; /* R2, R3 */
-	if (record->exists && record->holder == REPLICAS_NOBODY)
-		at_ns = r->observed_ns;
-	if (record->holder == REPLICAS_SELF || (record->instance && record->instance == r->dead))
+	if (wait_ns <= 0)
+		wait_ns = r->options.duration_ns;
+	if (!record->exists) /* R14: a holder that is valid writes it again */
+		wait_ns = 2 * r->options.retry_ns;
+	else if (record->holder == REPLICAS_NOBODY)
+		wait_ns = 0;
+	at_ns = r->observed_ns + wait_ns; /* R2, R3 */
+	/* R14: a dead one that never renewed may not have been let in yet. */
+	if (record->holder == REPLICAS_SELF || (record->instance && record->instance == r->dead &&
+						   record->renew_us != record->acquire_us))
 		at_ns = 0;
 	if (!r->known || (record->holder != REPLICAS_SELF && !replicas_term_left(r)))
 		return INT64_MAX;
-	return later(at_ns, r->hold_until_ns);
+	return later(at_ns, later(r->hold_until_ns, r->closed_until_ns));
 }
 
 bool replicas_holder_is_live(const struct replicas *r)
@@ -77,7 +80,7 @@ static bool take_record(
 	r->known = true;
 	r->seen_ns = s->now_ns;
 	r->told &= ~BIT(REPLICAS_UNREACHABLE);
-	if (record->exists && record->holder != REPLICAS_NOBODY)
+	if (record->holder == REPLICAS_OTHER)
 		r->held_ms = record->duration_ms;
 	if (record->term > r->highest_term)
 		r->highest_term = record->term;
@@ -105,6 +108,8 @@ static enum fact own_record(struct replicas *r, struct replicas_step *s)
 		return FACT_READ;
 	sent->applied = true;
 	s->sent = sent;
+	if (sent->closed_ns)
+		r->closed_until_ns = s->now_ns + sent->closed_ns;
 	if (r->state == REPLICAS_ENDING)
 		return FACT_APPLIED;
 	r->valid_until_ns = later(r->valid_until_ns, sent->sent_ns + r->options.renew_deadline_ns);
@@ -155,14 +160,16 @@ static enum fact answered(struct replicas *r, struct replicas_step *s)
 	return FACT_NOTED;
 }
 
-/* A watch may run behind: it makes a contender wait longer, and everybody else look (R7). */
+/* A watch may run behind: it makes a contender wait longer, and everybody else look (R7). That this
+ * replica holds the Lease is never news from there, but it may be long past: who believed it would
+ * give back what is another one's (R8). */
 static enum fact watched(struct replicas *r, struct replicas_step *s)
 {
 	const struct replicas_record *record = &s->event->watched;
 
 	if (r->known && same_record(&r->record, record))
 		return FACT_NOTED;
-	if (r->state == REPLICAS_PASSIVE && !r->unsure) {
+	if (r->state == REPLICAS_PASSIVE && !r->unsure && record->holder != REPLICAS_SELF) {
 		schedule(r, s, take_record(r, s, record));
 	} else if (record->holder != REPLICAS_SELF || !sent_find(r, record->renew_us)) {
 		r->read_at_ns = s->now_ns;

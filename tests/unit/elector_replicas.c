@@ -401,7 +401,7 @@ static void test_R14_a_deleted_lease_comes_back_and_is_nobodys_meanwhile(void **
 	node(0)->cut = true;
 	w.lease.exists = false;
 	changed(&w);
-	run(&w, S(14));
+	run(&w, S(18));
 	assert_int_equal(leader(&w), NOBODY);
 	run(&w, S(4));
 	assert_in_range(leader(&w), 1, 2);
@@ -414,7 +414,7 @@ static void test_R14_a_first_lease_waits_for_one_that_was_deleted(void **state)
 	(void)state;
 	world_make(&w, 0);
 	start(&w, 0);
-	run(&w, S(14));
+	run(&w, S(18));
 	assert_int_equal(leader(&w), NOBODY);
 	run(&w, S(4));
 	assert_int_equal(leader(&w), 0);

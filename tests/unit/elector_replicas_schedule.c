@@ -200,7 +200,7 @@ static void test_R1_no_schedule_lets_two_run_at_once(void **state)
 {
 	static uint64_t hits[64];
 	const char *seeds = getenv("SEEDS"), *seed = getenv("SEED");
-	unsigned long long many = seeds ? strtoull(seeds, NULL, 10) : 1500, steps = 0, opened = 0;
+	unsigned long long many = seeds ? strtoull(seeds, NULL, 10) : 10000, steps = 0, opened = 0;
 	unsigned count;
 	const struct replicas_row *rows = replicas_table(&count);
 
