@@ -77,7 +77,15 @@ func condition(o kube.Object, kind string) string {
 	return ""
 }
 
-// has is nil when a condition of the worker's object is that one.
+// hasNot is nil unless a condition of the worker's object is that one; has, when it is.
+func hasNot(ctx context.Context, w *pair.Worker, kind, unwanted string) error {
+	o, err := w.Admin.Get(ctx, active)
+	if err == nil && condition(o, kind) == unwanted {
+		err = fmt.Errorf("%s is %q", kind, unwanted)
+	}
+	return err
+}
+
 func has(ctx context.Context, w *pair.Worker, kind, want string) error {
 	o, err := w.Admin.Get(ctx, active)
 	if err != nil {
