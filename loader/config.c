@@ -342,26 +342,12 @@ static bool read_protections(
 	return true;
 }
 
-/* Only named here; config_cross.c asks which. */
+/* config_cross.c asks which. */
 static bool read_identities(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
 {
-	unsigned known;
-
 	(void)base;
-	if (!is_list(r, row, value))
-		return false;
-	for (const struct yaml_value *m = value->first; m; m = m->next) {
-		if (!is_text(r, row, m))
-			return false;
-		for (known = 0; known < CREDENTIAL_FIXED_COUNT; known++)
-			if (str_equal(m->text, str_of(credential_name(known))))
-				break;
-		if (known == CREDENTIAL_FIXED_COUNT)
-			return config_complain(
-			    r, m, NULL, "keys of credentials", "\"%.80s\" is none", m->text.p);
-	}
-	return true;
+	return is_list(r, row, value);
 }
 
 /* A key whose only value, today, is the empty list. */

@@ -240,6 +240,22 @@ static bool may_share(const struct reader *r, unsigned a, unsigned b)
 	return (listed[0] && listed[1]) || (by[0] && by[1] && strcmp(by[0], by[1]) == 0);
 }
 
+static bool check_sharers(struct reader *r)
+{
+	const struct yaml_value *list = yaml_value_at(r->root, "shared-credentials");
+	unsigned known;
+
+	for (const struct yaml_value *m = list ? list->first : NULL; m; m = m->next) {
+		for (known = 0; known < CREDENTIAL_FIXED_COUNT; known++)
+			if (m->kind == YAML_TEXT &&
+			    str_equal(m->text, str_of(credential_name(known))))
+				break;
+		if (known == CREDENTIAL_FIXED_COUNT)
+			return config_complain(r, m, NULL, "a key of credentials", "is none");
+	}
+	return true;
+}
+
 /* One identity is one role's (F7): else each of them could do what any may. */
 static bool check_shared(struct reader *r)
 {
@@ -282,5 +298,5 @@ bool config_check_cross(struct reader *r)
 {
 	return check_mode(r) && check_replicas(r) && check_hubs(r) && check_follower(r) &&
 	       check_lease(r) && check_workload(r) && check_credentials(r) && check_workers(r) &&
-	       check_shared(r);
+	       check_sharers(r) && check_shared(r);
 }

@@ -325,7 +325,7 @@ static void an_identity_is_one_roles(void **state)
 	    "- {name: worker-1, project-namespace: p, kubeconfig: /etc/u/syncer}",
 	    "u.yaml:16: workers: has a file that credentials.syncer has, too");
 	expect_error("shared-credentials: []", "shared-credentials: [elector, worker-1]",
-	    "u.yaml:25: shared-credentials[1]: \"worker-1\" is none; expected keys of credentials");
+	    "u.yaml:25: shared-credentials[1]: is none; expected a key of credentials");
 }
 
 /* Two that are both named may; a third one beside them may not. */

@@ -66,7 +66,7 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 		return p, err
 	}
 	if name == "upgrade" {
-		s.a.Build = s.before()
+		s.a.Programs = s.before()
 	}
 	for _, h := range p.Hubs {
 		if name != "switchover" && name != "reload" && name != "upgrade" {
