@@ -82,7 +82,7 @@ done
 rm -rf "$printed"
 report 'the pages that are printed from tables are what the tables say' "$problems"
 
-report "docs/configuration.schema.json takes what is right and refuses what is not" "$(python3 tests/lint/schema.py 2>&1)"
+report "docs/configuration.schema.json takes what is right and refuses what is not" "$(/usr/bin/python3 tests/lint/schema.py 2>&1)"
 
 # --- What the mirror copies ----------------------------------------------------------------
 kinds=$(sed -nE 's/^KIND\([A-Z_]+, "([A-Za-z]+)".*/\1/p' policy/kinds.def)
