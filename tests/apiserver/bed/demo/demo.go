@@ -411,5 +411,13 @@ func (s *story) fence(ctx context.Context) error {
 		return fmt.Errorf("an administrator changed a slice on a Standby: %v", err)
 	}
 	s.fact("hub-b", "its API server refuses an administrator's write: UNDERSTUDY_FENCE")
+	if !s.Check { // a person need not wait until each process has tried everything
+		return nil
+	}
+	for _, h := range []*pair.Hub{s.a, s.b, &s.pair.Worker.Hub} {
+		if err := s.auditClean(ctx, h); err != nil {
+			return err
+		}
+	}
 	return nil
 }
