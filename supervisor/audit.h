@@ -63,6 +63,8 @@ struct audit_identity {
 	bool delivered;     /* a generation of it is with the holder */
 	const struct us_loaded *pinned;
 	uint64_t generation;
+	const char *same;  /* a credential of another role that is the same identity; NULL: none */
+	bool same_allowed; /* they have one file, which shared-credentials names */
 };
 void audit_judge_identity(
     struct buf *out, const struct audit_identity *identity, bool offline, int64_t now_us);

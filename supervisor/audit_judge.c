@@ -290,6 +290,14 @@ static void put_holder(struct buf *out, const struct audit_identity *identity, b
 
 	SAY(row.subject, "%s", identity->name);
 	SAY(row.declared, "%s and nobody else", identity->holder);
+	/* Each of the two could do what any of them may, whoever runs. */
+	if (identity->same) {
+		row.verdict = identity->same_allowed ? AUDIT_WAIVED : AUDIT_FINDING;
+		SAY(row.text, "credential %s is the same identity%s", identity->same,
+		    identity->same_allowed ? ", as shared-credentials says" : "");
+		audit_put(out, &row);
+		return;
+	}
 	if (offline || (!identity->holder_runs && !identity->holder_wanted)) {
 		row.verdict = AUDIT_DECLARED;
 		SAY(row.effective, "%s", offline ? "" : "nobody: the role does not run");

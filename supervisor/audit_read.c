@@ -302,6 +302,34 @@ static void put_credential_file(
 	    c->out, AUDIT_CREDENTIAL, name, &file, secret ? &read_by_root : &written_by_root);
 }
 
+static bool is_one_file(const struct us_config *config, config_text a, config_text b)
+{
+	return a && b && strcmp(config_text_at(config, a), config_text_at(config, b)) == 0;
+}
+
+/* Another role's credential for the same account of the same server; CREDENTIAL_LIMIT: there is
+ * none. Two tokens of one account are one identity. */
+static unsigned find_same(const struct collector *c, unsigned number, bool *allowed)
+{
+	const struct config_credential *mine = config_credential_of(c->config, number), *its;
+	const struct us_loaded *us = &c->supervisor->identities[number].pinned, *them;
+	unsigned other = 0;
+
+	for (; other < CREDENTIAL_LIMIT && *us->subject; other++) {
+		its = config_credential_of(c->config, other);
+		them = &c->supervisor->identities[other].pinned;
+		if (!its || role_holding(number, 0).role == role_holding(other, 0).role ||
+		    strcmp(us->subject, them->subject) != 0 || strcmp(us->host, them->host) != 0 ||
+		    us->port != them->port)
+			continue;
+		*allowed = is_one_file(c->config, mine->kubeconfig, its->kubeconfig) ||
+			   is_one_file(c->config, mine->token_file, its->token_file) ||
+			   is_one_file(c->config, mine->key_file, its->key_file);
+		return other;
+	}
+	return CREDENTIAL_LIMIT;
+}
+
 static void put_credential(const struct collector *c, unsigned number)
 {
 	const struct config_credential *source = config_credential_of(c->config, number);
@@ -314,8 +342,13 @@ static void put_credential(const struct collector *c, unsigned number)
 		.delivered = identity->delivered,
 		.pinned = &identity->pinned,
 		.generation = identity->generation };
-	char text[128];
+	char text[128], other_text[128];
+	unsigned same = find_same(c, number, &told.same_allowed);
 
+	if (same < CREDENTIAL_LIMIT)
+		told.same =
+		    credentials_describe(c->supervisor, same, other_text, sizeof(other_text)) +
+		    sizeof("credential ") - 1;
 	/* "credential worker worker-1": without its first word. */
 	told.name = credentials_describe(c->supervisor, number, text, sizeof(text)) +
 		    sizeof("credential ") - 1;

@@ -167,6 +167,38 @@ static void a_connection_is_answered_with_all_rows(void **state)
 	buf_free(&out);
 }
 
+static void the_same_account_for_two_roles_is_a_finding(void **state)
+{
+	struct us_loaded *pins[] = { &supervisor.identities[CREDENTIAL_ELECTOR].pinned,
+		&supervisor.identities[CREDENTIAL_PUBLISHER].pinned };
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	config.credentials[CREDENTIAL_PUBLISHER].token_file = 300;
+	(void)snprintf(config.pool + 300, sizeof(config.pool) - 300, "/another");
+	for (unsigned i = 0; i < 2; i++) {
+		*pins[i] = (struct us_loaded){ .host = "h", .subject = "sa", .port = 6443 };
+		supervisor.identities[i].pinned_once = true;
+	}
+	for (unsigned round = 0; round < 3; round++) {
+		struct buf out = buf_make(AUDIT_MAX_BYTES);
+		struct audit_row row;
+
+		/* First the same, then by one file, then another server. */
+		if (round == 1)
+			config.credentials[CREDENTIAL_PUBLISHER].token_file = 200;
+		if (round == 2)
+			pins[1]->port = 6444;
+		read_all(dial(), &out);
+		assert_true(find(&out, AUDIT_CREDENTIAL, "holder", &row));
+		assert_int_equal(row.verdict, round == 0   ? AUDIT_FINDING
+					      : round == 1 ? AUDIT_WAIVED
+							   : AUDIT_UNVERIFIED);
+		buf_free(&out);
+	}
+}
+
 /* One that listens on another port than the configuration says. */
 static void a_listener_elsewhere_is_a_finding(void **state)
 {
@@ -280,6 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 		    a_connection_is_answered_with_all_rows, open_supervisor, close_supervisor),
+		cmocka_unit_test_setup_teardown(
+		    the_same_account_for_two_roles_is_a_finding, open_supervisor, close_supervisor),
 		cmocka_unit_test_setup_teardown(
 		    a_listener_elsewhere_is_a_finding, open_supervisor, close_supervisor),
 		cmocka_unit_test_setup_teardown(

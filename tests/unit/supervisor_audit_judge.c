@@ -320,6 +320,15 @@ static void an_identity_is_told_by_its_public_part_and_its_end(void **state)
 	/* The last tenth of its life. */
 	judge_identity(&identity, false, 19 * HOUR_US + 1);
 	assert_only("expiry", AUDIT_FINDING);
+	/* Another role has the same account. */
+	identity.same = "syncer";
+	judge_identity(&identity, false, 11 * HOUR_US);
+	assert_only("holder", AUDIT_FINDING);
+	assert_non_null(strstr(row_of("holder")->text, "credential syncer"));
+	identity.same_allowed = true;
+	judge_identity(&identity, false, 11 * HOUR_US);
+	assert_only("holder", AUDIT_WAIVED);
+	identity.same = NULL;
 	identity.delivered = false;
 	judge_identity(&identity, false, 11 * HOUR_US);
 	assert_only("holder", AUDIT_UNVERIFIED);
