@@ -148,11 +148,8 @@ LIVE_COMMON := $(addprefix $(BUILD)/obj/tests/attack/,live/live.o packets.o)
 $(BUILD)/obj/hostile/%_main.o: $(BUILD)/obj/%/main.o
 	@mkdir -p $(@D)
 	@objcopy --redefine-sym main=honest_main $< $@
-$(BUILD)/obj/hostile/%_asker.o: tests/attack/live/asker.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -DASKER_ROLE=ROLE_$(if $(filter syncer,$*),SYNCER,REPOINTER) -MMD -MP -c $< -o $@
-$(BUILD)/hostile/syncer $(BUILD)/hostile/repointer: $(BUILD)/hostile/%: $(BUILD)/obj/hostile/%_asker.o \
-    $(BUILD)/obj/tests/attack/live/wishes.o
+$(BUILD)/hostile/syncer $(BUILD)/hostile/repointer: \
+    $(addprefix $(BUILD)/obj/tests/attack/live/,asker.o wishes.o)
 $(BUILD)/hostile/monitor $(BUILD)/hostile/dialer: $(BUILD)/hostile/%: $(BUILD)/obj/tests/attack/live/%.o
 $(BUILD)/hostile/dialer: LDFLAGS += -Wl,--wrap=role_send_fd,--wrap=close
 define live

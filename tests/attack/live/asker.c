@@ -1,5 +1,5 @@
 /*
- * A hostile syncer, or a hostile shard of the repointer (ASKER_ROLE, Makefile): it has what the
+ * A hostile syncer, or a hostile shard of the repointer, as it is called: it has what the
  * real one has and uses all of it (see live.h). Orders: "list" asks for everything in its list,
  * then for targets of others, then sends what is not its to send, which is its end; "random SECONDS
  * SEED" asks at random. Each write that an API server accepts is a line of its log.
@@ -16,19 +16,16 @@
 #include "tests/attack/live/live.h"
 #include "tests/attack/live/wishes.h"
 
-#ifndef ASKER_ROLE
-#define ASKER_ROLE ROLE_SYNCER
-#endif
 #define AT_ONCE      4
 #define DEADLINE_MS  5000
 #define STEP_NS      (2 * BASE_NS_PER_MS)
 #define LAST_STEP_NS (500 * BASE_NS_PER_MS)
-#define ROLE_NAME    role_name(ASKER_ROLE)
 
 static const unsigned syncer_targets[] = { CREDENTIAL_SYNCER, CREDENTIAL_PEER_SYNCER };
 static const unsigned repointer_targets[] = { CREDENTIAL_WORKER };
 
 struct asker {
+	enum role role;
 	struct role_process *process;
 	struct kube_client *client;
 	struct orders orders;
@@ -94,8 +91,8 @@ static void tell(const struct asker *asker, const char *what)
 
 static const struct wish *next_wish(struct asker *asker)
 {
-	return ASKER_ROLE == ROLE_SYNCER ? wish_of_syncer(asker->next)
-					 : wish_of_repointer(asker->next);
+	return asker->role == ROLE_SYNCER ? wish_of_syncer(asker->next)
+					  : wish_of_repointer(asker->next);
 }
 
 /* Behind the list: what ends links, and in the end the process. Each once its link is there. */
@@ -108,7 +105,7 @@ static bool go_further(struct asker *asker)
 	case 0:
 		/* Of another role, or of another shard. */
 		theirs.target =
-		    ASKER_ROLE == ROLE_SYNCER ? CREDENTIAL_WORKER : CREDENTIAL_WORKER + 1;
+		    asker->role == ROLE_SYNCER ? CREDENTIAL_WORKER : CREDENTIAL_WORKER + 1;
 		if (!asker->dialer || !link_send(asker->dialer, MSG_DIAL_ASKED, &theirs, -1))
 			return true;
 		log_info("hostile: asked for a target of others");
@@ -227,14 +224,18 @@ static const struct role_ops ops = { .on_message = on_message,
 
 int main(int argc, char **argv)
 {
-	struct asker asker = { .targets =
-				   ASKER_ROLE == ROLE_SYNCER ? syncer_targets : repointer_targets,
-		.target_count = ASKER_ROLE == ROLE_SYNCER ? 2 : 1 };
+	struct asker asker = { .role = argc > 0 ? role_by_name(argv[0]) : ROLE_COUNT,
+		.targets = syncer_targets,
+		.target_count = 2 };
 	bool first = argc < 2 || strcmp(argv[1], "0") == 0; /* other shards stay honest */
 
-	if (!first || !orders_read(ROLE_NAME, &asker.orders))
+	if (!first || asker.role == ROLE_COUNT || !orders_read(argv[0], &asker.orders))
 		return honest_main(argc, argv);
-	asker.process = role_begin(ASKER_ROLE, argc, argv);
+	if (asker.role == ROLE_REPOINTER) {
+		asker.targets = repointer_targets;
+		asker.target_count = 1;
+	}
+	asker.process = role_begin(asker.role, argc, argv);
 	asker.client = kube_client_new(asker.process);
 	asker.timer = (struct loop_timer){ .fire = step, .arg = &asker };
 	role_attach(asker.process, &ops, &asker);

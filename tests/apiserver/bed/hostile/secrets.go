@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"understudy.test/bed/pair"
 )
@@ -95,6 +96,12 @@ func scan(role pair.Role, holds []string, tokens map[string][]byte) error {
 			wrong = append(wrong, fmt.Errorf("%s has an environment: %q", role.Name, text[:min(80, len(text))]))
 		}
 	}
+	// The kernel takes roles before their supervisor when memory is short (P99).
+	adjusted, err := os.ReadFile(filepath.Join(where, "oom_score_adj"))
+	if last := strings.TrimSpace(string(adjusted)) == "200"; err == nil && last != (role.Name != "understudyd") {
+		err = fmt.Errorf("%s has oom_score_adj %s", role.Name, adjusted)
+	}
+	wrong = append(wrong, err)
 	found, err := inMemory(where, tokens)
 	wrong = append(wrong, err)
 	for name := range tokens {
