@@ -15,8 +15,8 @@
 #include "tests/attack/attack.h"
 
 /* A kind of role that tries less has lost part of its list. */
-#define LEAST_PROBES 100
-#define MOST_PROBES  300
+#define LEAST_PROBES 100u
+#define MOST_PROBES  300u
 
 static const enum role kinds[] = { ROLE_LOADER, ROLE_RUNNER, ROLE_MONITOR, ROLE_SYNCER_DIALER,
 	ROLE_OBSERVER, ROLE_ELECTOR, ROLE_SYNCER, ROLE_PUBLISHER, ROLE_REPOINTER, ROLE_FOLLOWER };
