@@ -159,7 +159,7 @@ static const struct machine_row table[] = {
 /* ACTIVE */
 { IN(ACTIVE), ON(OWN_APPLIED), leading_applied, R(NONE), DO(act_extend), STAY, "5 I1 H16" },
 { IN(OPENING) | IN(ACTIVE) | IN(DRAIN), ON(WORKER_HIGHER), NULL, R(NONE), DO(act_hint), STAY, "5 C9" },
-{ IN(OPENING) | IN(ACTIVE) | IN(DRAIN), UNREAD, hint_unread, R(WORKER_HIGHER), DO(act_close), STATE_YIELD, "5 C9" },
+{ IN(OPENING) | IN(ACTIVE) | IN(DRAIN), UNREAD, answers, R(WORKER_HIGHER), DO(act_close), STATE_YIELD, "5 C9" },
 { IN(OPENING) | IN(ACTIVE) | IN(DRAIN), READ_OK, hint_denied, R(WORKER_ROGUE), DO(act_hint_over), STAY, "5 C9" },
 { IN(ACTIVE), ON(TIME), rogue_stands, R(RECLAIMS), DO(act_reclaim), STATE_OPENING, "decision 14" },
 

@@ -488,14 +488,10 @@ GUARD(page_is_open)
 	return m->page_open;
 }
 
-GUARD(hint_unread)
-{
-	return m->hint && s->answers;
-}
-
+/* A hub that leads asks only for a hint (C9). */
 GUARD(hint_denied)
 {
-	return m->hint && s->answers && !peer_took_over(m, s);
+	return s->answers && !peer_took_over(m, s);
 }
 
 /* C6. A gap shorter than the peer's threshold: nobody can have taken over meanwhile. */
@@ -506,8 +502,7 @@ GUARD(may_recover)
 	bool peer_ok = m->answer == PEER_OK || (m->answer == PEER_NOT_FOUND && gone_long);
 	bool brief = m->led_renewed_ns &&
 		     s->now_ns - m->led_renewed_ns < m->options.duration_ns + m->options.padding_ns;
-	bool workers = m->options.workers > 0 && m->workers_answered * 2 > m->options.workers &&
-		       m->worker_term <= m->term;
+	bool workers = m->workers_answered * 2 > m->options.workers && m->worker_term <= m->term;
 
 	/* "Own write ok": one of this state's own, and not long ago. */
 	if ((m->state == STATE_RECOVER || m->state == STATE_HELD) &&

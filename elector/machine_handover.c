@@ -84,7 +84,6 @@ void act_kind_commanded(struct machine *m, struct machine_step *s)
 void act_kind_forced(struct machine *m, struct machine_step *s)
 {
 	m->kind = KIND_FORCED;
-	m->guard_tuple = m->peer.tuple;
 	m->accept_incomplete = s->event->command.accept_incomplete;
 	take(m, s);
 }
@@ -94,7 +93,7 @@ void act_kind_forced(struct machine *m, struct machine_step *s)
 
 bool machine_paused(const struct machine *m, int64_t now_ns)
 {
-	return m->paused_until_ns && now_ns < m->paused_until_ns;
+	return now_ns < m->paused_until_ns;
 }
 
 bool machine_is_paused(const struct machine *m)
@@ -152,8 +151,6 @@ void act_acknowledge(struct machine *m, struct machine_step *s)
 void act_accept_peer(struct machine *m, struct machine_step *s)
 {
 	m->peer.uid[0] = '\0';
-	m->peer.replaced = false;
-	m->complete = false;
 	m->record_dirty = true;
 	machine_over(m, REASON_PEER_REPLACED);
 	take(m, s);

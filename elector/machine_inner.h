@@ -154,7 +154,6 @@ bool confirm_unread(const struct machine *m, const struct machine_step *s);
 bool recoverer_late(const struct machine *m, const struct machine_step *s);
 bool leading_applied(const struct machine *m, const struct machine_step *s);
 bool may_open(const struct machine *m, const struct machine_step *s);
-bool hint_unread(const struct machine *m, const struct machine_step *s);
 bool hint_denied(const struct machine *m, const struct machine_step *s);
 bool may_recover(const struct machine *m, const struct machine_step *s);
 bool released(const struct machine *m, const struct machine_step *s);

@@ -1,6 +1,7 @@
 /*
- * What the tests of operators' words share: a command to the hub of elector_world.h, and which of
- * its checks refuses it. For inclusion by those tests only.
+ * What the tests of operators' words and of second times share: a command to the hub of
+ * elector_world.h and which of its checks refuses it, a promotion on its way, a worker's word. For
+ * inclusion by those tests only.
  */
 #ifndef TESTS_UNIT_ELECTOR_COMMAND_H
 #define TESTS_UNIT_ELECTOR_COMMAND_H
@@ -68,6 +69,36 @@ static inline void peer_acks(struct world *w, enum machine_ack ack)
 {
 	w->peer.ack_id = ID;
 	w->peer.ack = ack;
+}
+
+static inline void stopping(struct world *w)
+{
+	world_make(w, 1, false);
+	standby_ready(w);
+	peer_fails(w, PEER_SILENT, PEER_WHY_REFUSED);
+	w->syncer_stays = true;
+	run_to(w, STATE_STOPPING, S(25));
+}
+
+static inline void syncer_gone(struct world *w)
+{
+	struct machine_event gone = { .input = MACHINE_SYNCER_GONE, .clean = true };
+
+	w->syncer_stays = false;
+	world_step(w, &gone);
+	tick(w);
+}
+
+static inline void worker_says(struct world *w, unsigned worker, unsigned slot, uint64_t term)
+{
+	struct machine_event e = { .input = MACHINE_WORKER_SEEN };
+
+	w->m.options.workers = 2;
+	e.worker.worker = worker;
+	e.worker.slot = slot;
+	e.worker.state = WORKER_OK;
+	e.worker.term = term;
+	world_step(w, &e);
 }
 
 #endif

@@ -124,6 +124,22 @@ static void test_C6_majority_of_workers_or_the_configuration_ends_the_hold(void 
 	}
 }
 
+static void test_C6_half_of_the_workers_are_no_majority(void **state)
+{
+	struct world w;
+
+	(void)state;
+	leading(&w);
+	w.m.options.workers = 2;
+	w.workers_answer = 1;
+	w.api_down = true;
+	peer_fails(&w, PEER_SILENT, PEER_WHY_TIMEOUT);
+	run(&w, S(60));
+	w.api_down = false;
+	run(&w, S(20));
+	assert_int_equal(w.m.state, STATE_HELD);
+}
+
 static void test_I5_higher_claim_closes_before_the_next_event(void **state)
 {
 	struct world w;
@@ -479,6 +495,7 @@ int main(void)
 		TEST(short_outage_of_the_own_server_resumes_the_same_term),
 		TEST(C6_after_a_long_gap_without_the_peer_it_is_held),
 		TEST(C6_majority_of_workers_or_the_configuration_ends_the_hold),
+		TEST(C6_half_of_the_workers_are_no_majority),
 		TEST(I5_higher_claim_closes_before_the_next_event),
 		TEST(close_waits_for_the_workload_but_not_for_ever),
 		TEST(C6_led_term_of_the_peer_outranks_without_a_claim),
