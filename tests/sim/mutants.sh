@@ -5,17 +5,29 @@
 # elector's unit tests, more schedules. A change that nothing notices survives and is named. Those
 # that change nothing anybody could notice stand with the reason in tests/sim/mutants.equal.
 #
+# Mode replicas has its schedules among the unit tests.
+#
 #   FILES="machine machine_guards"  of elector/, EVERY=N only each Nth, JOBS=N at a time (all cores),
 #   MUTANT_SEEDS=N schedules each; $BUILD/mutants/caught tells what noticed which
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build} SEEDS=${MUTANT_SEEDS:-3000}
 work=$BUILD/mutants
-files=${FILES:-machine machine_facts machine_guards machine_watch machine_acts machine_handover machine_checks terms}
+files=${FILES:-machine machine_facts machine_guards machine_watch machine_acts machine_handover machine_checks terms replicas replicas_facts}
 equal=tests/sim/mutants.equal
+
+is_replicas() { # FILE
+	[[ $1 = replicas* ]]
+}
 
 objects_without() { # FILE: the machine's other objects
 	find "$BUILD"/obj/elector \( -name 'machine*.o' -o -name terms.o -o -name trace.o \) ! -name "$1.o"
+}
+
+unit_tests() { # FILE
+	local about='machine|terms|elector_(world|command)'
+	is_replicas "$1" && about=replicas
+	grep -lE "$about" tests/unit/elector_*.c | sed 's|.*/||; s|\.c$||'
 }
 
 # Everything but the mutant in one object, so that a link is short.
@@ -26,8 +38,8 @@ prepare() { # FILE
 	ld -r -o "$rest/sim.o" $(find "$BUILD"/obj/tests/sim -name '*.o' ! -name 'worker*' ! -name 'mirror*') \
 		$(objects_without "$1") "$BUILD"/obj/base/*.o
 	# shellcheck disable=SC2046
-	ld -r -o "$rest/unit.o" $(objects_without "$1") $(find "$BUILD"/obj/elector -name '*.o' \
-		! -name 'machine*' ! -name terms.o ! -name trace.o ! -name main.o) "$BUILD"/obj/build_id.o
+	ld -r -o "$rest/unit.o" $(find "$BUILD"/obj/elector -name '*.o' ! -name "$1.o" ! -name main.o) \
+		"$BUILD"/obj/build_id.o
 }
 
 # Processor time, so that a busy machine catches nothing.
@@ -37,15 +49,14 @@ limited() { # COMMAND...
 
 simulator_holds() { # FILE DIRECTORY SEEDS STORY...
 	local seeds=$3 directory=$2
+	is_replicas "$1" && return
 	shift 3
 	limited "$directory/sim" --first --out "$directory" --seeds "$seeds" "$@" >"$directory/log" 2>&1
 }
 
 units_hold() { # FILE DIRECTORY
 	local test
-	for test in $(grep -lE 'machine|elector_(world|command)' tests/unit/elector_*.c); do
-		test=$(basename "$test" .c)
-		[ -e "$BUILD/obj/tests/unit/$test.o" ] || continue
+	for test in $(unit_tests "$1"); do
 		gcc -pie -o "$2/unit" "$BUILD/obj/tests/unit/$test.o" "$2/mutant.o" "$work/$1/unit.o" \
 			"$BUILD"/lib{kube,ipc,policy,base}.a \
 			-lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap &&
@@ -63,7 +74,7 @@ mutant() { # FILE N
 		name=$(awk -v pick="$2" -f tests/sim/mutate.awk "elector/$1.c" 2>&1 >"$directory/mutant.c")
 	fi
 	if ! gcc -std=gnu11 -D_GNU_SOURCE -I. -O0 -w -fsanitize=bounds -fsanitize-undefined-trap-on-error -c "$directory/mutant.c" -o "$directory/mutant.o" 2>/dev/null ||
-		! gcc -pie -o "$directory/sim" "$directory/mutant.o" "$work/$1/sim.o" 2>/dev/null; then
+		! { is_replicas "$1" || gcc -pie -o "$directory/sim" "$directory/mutant.o" "$work/$1/sim.o"; } 2>/dev/null; then
 		by='the compiler'
 	elif ! simulator_holds "$1" "$directory" 0 tests/sim/stories/*.story; then
 		by='the stories'

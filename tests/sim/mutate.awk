@@ -55,30 +55,36 @@ function operators(line,    i, at, start, result) {
 	return ""
 }
 
-function row(line,    guard, result, actions, n, list, i, k, kept, reason) {
+function row(line,    guard, before, behind, result, actions, n, list, i, k, kept) {
 	result = offer("row dropped", "/* dropped */")
 	if (result != "")
 		return result
-	if (match(line, /, [a-z_0-9]+, R\(/)) {
-		guard = substr(line, RSTART + 2, RLENGTH - 6)
-		result = offer("guard dropped", substr(line, 1, RSTART + 1) "NULL" substr(line, RSTART + RLENGTH - 4))
+	if (match(line, /, [a-z_0-9]+, (R\(|REPLICAS_)/)) {
+		guard = substr(line, RSTART + 2)
+		sub(/,.*/, "", guard)
+		before = substr(line, 1, RSTART + 1)
+		behind = substr(line, RSTART + 2 + length(guard))
+		result = offer("guard dropped", before "NULL" behind)
 		if (result != "")
 			return result
-		result = offer("guard negated", substr(line, 1, RSTART + 1) "negated" substr(line, RSTART + RLENGTH - 4))
+		result = offer("guard negated", before "negated" behind)
 		if (result != "") {
 			negated = guard
 			return result
 		}
 	}
-	if (match(line, /DO\([a-z_0-9, ]+\)/)) {
-		actions = substr(line, RSTART + 3, RLENGTH - 4)
-		n = split(actions, list, ", ")
+	if (match(line, /DO\([a-z_0-9, ]+\)/) || match(line, /\{ act_[a-z_0-9, ]+ \}/)) {
+		actions = substr(line, RSTART, RLENGTH)
+		before = substr(line, 1, RSTART - 1)
+		behind = substr(line, RSTART + RLENGTH)
+		gsub(/DO\(|[{} )]/, "", actions)
+		n = split(actions, list, ",")
 		for (i = 1; i <= n; i++) {
 			kept = ""
 			for (k = 1; k <= n; k++)
 				if (k != i)
 					kept = kept (kept == "" ? "" : ", ") list[k]
-			result = offer(list[i] " dropped", substr(line, 1, RSTART - 1) (kept == "" ? "NOTHING" : "DO(" kept ")") substr(line, RSTART + RLENGTH))
+			result = offer(list[i] " dropped", before "{ " (kept == "" ? "NULL" : kept) " }" behind)
 			if (result != "")
 				return result
 		}
@@ -88,13 +94,13 @@ function row(line,    guard, result, actions, n, list, i, k, kept, reason) {
 
 # A row that only says something may stand before or behind another one.
 function remark(line) {
-	return line ~ /NOTHING, STAY/ && line !~ /R\(NONE\)/
+	return line ~ /(NOTHING|\{ NULL \}), STAY/ && line !~ /R\(NONE\)|REASON_NONE/
 }
 
 # Two rows that act and stay are taken one after the other in the same step, in either order; of two
 # commands each asks for its own word.
 function either(line, other) {
-	return (line ~ /DO\(.*STAY/ && other ~ /DO\(.*STAY/) || (line ~ /ON\(COMMAND\)/ && other ~ /ON\(COMMAND\)/)
+	return (line ~ /act_.*STAY/ && other ~ /act_.*STAY/) || (line ~ /ON\(COMMAND\)/ && other ~ /ON\(COMMAND\)/)
 }
 
 # States and facts of a row.
@@ -137,7 +143,7 @@ function head(line,    fields) {
 		lines[FNR] = result
 }
 
-/^\t+m->[a-z_.]+ \|?&?=.*;$/ {
+/^\t+[mr]->[a-z_.]+ \|?&?=.*;( \/\*.*\*\/)?$/ {
 	result = offer("assignment dropped", "\t;")
 	if (result != "")
 		lines[FNR] = result
@@ -149,8 +155,10 @@ END {
 		exit
 	}
 	for (i = 1; i <= FNR; i++) {
-		if (negated != "" && lines[i] ~ /^static const struct machine_row table/)
-			print "static bool negated(const struct machine *m, const struct machine_step *s)\n{\n\treturn !" negated "(m, s);\n}\n"
+		if (negated != "" && match(lines[i], /^static const struct [a-z]+_row table/)) {
+			machine = "const struct " substr(lines[i], 21, RLENGTH - 30)
+			print "static bool negated(" machine " *m, " machine "_step *s)\n{\n\treturn !" negated "(m, s);\n}\n"
+		}
 		print lines[i]
 	}
 }
