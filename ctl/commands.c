@@ -17,6 +17,7 @@
 #include "ctl/bootstrap.h"
 #include "ctl/check_config.h"
 #include "ctl/complete.h"
+#include "ctl/drill.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
 #include "ctl/reload.h"
@@ -192,6 +193,15 @@ static const struct command commands[] = {
 	    "--force          replaces a configuration that was edited\n"
 	    "Exit: 0 done, 1 refused, 3 not known.\n",
 	    bootstrap_command },
+	{ "drill", "drill [-o text|json]", "what a takeover would find, without one",
+	    "On the Standby. Asks every guard of a promotion but the peer's silence, compares "
+	    "both\n"
+	    "hubs object by object, and says what came of the rehearsal on each worker and of "
+	    "each\n"
+	    "credential, with the time that each took. Writes nothing. Exit: 0 it would take "
+	    "over,\n"
+	    "1 it would not, or not with everything.\n",
+	    drill_run },
 	{ "completion", "completion bash | zsh | fish", "a completion script for a shell",
 	    "For example: understudyctl completion bash >/etc/bash_completion.d/understudyctl\n",
 	    complete_run },

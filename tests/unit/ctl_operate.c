@@ -161,6 +161,52 @@ static void a_timeout_is_not_known_yet(void **state)
 	(void)asked();
 }
 
+#define GUARDS(state, silent)                                                                      \
+	"{\"outcome\":\"refused\",\"checks\":[{\"name\":\"state of this hub\",\"value\":\"" state  \
+	"\",\"limit\":\"standby\",\"ok\":true},{\"name\":\"peer silent for\",\"value\":\"3 ms\","  \
+	"\"limit\":\"at least 20000 ms\",\"ok\":" silent "}],\"text\":\"nothing was changed\"}"
+
+static const char drilled[] =
+    "{\"identity\":\"hub-b\",\"peer\":{\"thresholdMs\":20000},\"workers\":[{\"name\":\"w-1\","
+    "\"state\":\"ok\"}],\"credentials\":[{\"name\":\"elector\",\"usable\":true}]}";
+
+/* A living peer is no fault of a drill; everything else is. */
+static void a_drill_says_what_would_come_of_it(void **state)
+{
+	(void)state;
+	SERVE(drilled, GUARDS("standby", "false"),
+	    "{\"outcome\":\"done\",\"rows\":[],\"text\":\"20 objects compared: all are equal\"}");
+	assert_int_equal(RUN("drill"), CTL_DONE);
+	assert_non_null(strstr(out.data, "would take over after 20.000 s of silence"));
+	assert_non_null(strstr(out.data, "not tried: the last read of the peer"));
+	assert_null(strstr(out.data, "  NO  "));
+	assert_string_equal(
+	    asked(), "{\"verb\":\"promote\",\"check\":true}\n{\"verb\":\"sync-diff\"}\n");
+	buf_clear(&out);
+	SERVE(drilled, GUARDS("standby", "false"),
+	    "{\"outcome\":\"done\",\"rows\":[{\"object\":\"a\"}],\"text\":\"one differs\"}");
+	assert_int_equal(RUN("drill", "-o", "json"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "\"wouldTakeOver\": false"));
+	assert_non_null(strstr(out.data, "\"text\": \"one differs\""));
+	(void)asked();
+	buf_clear(&out);
+	SERVE("{\"identity\":\"hub-b\",\"workers\":[{\"name\":\"w-1\",\"state\":\"denied\"}],"
+	      "\"credentials\":[{\"name\":\"syncer\",\"usable\":false}]}",
+	    GUARDS("standby", "false"), "{\"outcome\":\"done\",\"text\":\"all are equal\"}");
+	assert_int_equal(RUN("drill"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "  NO  worker w-1 rehearsed"));
+	assert_non_null(strstr(out.data, "  NO  credentials usable"));
+	assert_non_null(strstr(out.data, "syncer  is not"));
+	(void)asked();
+	/* In a mode that commands nothing there is nothing to drill. */
+	SERVE(drilled, "{\"outcome\":\"refused\",\"text\":\"nothing to command\"}");
+	assert_int_equal(RUN("drill"), CTL_REFUSED);
+	assert_string_equal(err.text, "drill: nothing to command");
+	(void)asked();
+	assert_int_equal(RUN("drill", "now"), CTL_USAGE);
+	assert_int_equal(RUN("drill", "-o", "yaml"), CTL_USAGE);
+}
+
 static void misuse_is_64_and_asks_nothing(void **state)
 {
 	(void)state;
@@ -208,6 +254,7 @@ int main(void)
 		TEST(force_takes_the_name_and_the_nonce_that_were_shown),
 		TEST(without_consent_nothing_is_asked),
 		TEST(plain_commands_are_one_line),
+		TEST(a_drill_says_what_would_come_of_it),
 		TEST(json_is_the_answer_itself),
 		TEST(a_timeout_is_not_known_yet),
 		TEST(misuse_is_64_and_asks_nothing),

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -176,6 +177,9 @@ func (s *story) rehearse(ctx context.Context) error {
 		return err
 	}
 	s.fact("hub-b", "rehearsal on worker-1: state no-fence, its policy was taken away")
+	if _, err := s.ctl(ctx, s.b, 1, "NO  worker worker-1 rehearsed", "drill"); err != nil {
+		return err
+	}
 	if err := s.pair.Apply(ctx, admin, nil, "policy/admission/worker.yaml"); err != nil {
 		return err
 	}
@@ -183,6 +187,26 @@ func (s *story) rehearse(ctx context.Context) error {
 		return err
 	}
 	s.fact("hub-b", "rehearsal on worker-1: ok, its policy is back")
+	return s.drill(ctx)
+}
+
+// drill asks the Standby what a takeover would find, and the Active, which is none.
+func (s *story) drill(ctx context.Context) error {
+	var out string
+	if _, err := until(ctx, patience, 250*time.Millisecond, func() bool {
+		said, code, err := s.b.Ctl(ctx, 0, "drill")
+		out = said
+		return err == nil && code == 0 && strings.Contains(said, "would take over after 3.800 s of silence")
+	}); err != nil {
+		return fmt.Errorf("understudyctl drill on hub-b: %w:\n%s", err, out)
+	}
+	if _, err := s.ctl(ctx, s.a, 1, "NO  state of this hub", "drill"); err != nil {
+		return err
+	}
+	if _, leads := leading(s.a); !leads {
+		return fmt.Errorf("hub-a leads no more after a drill")
+	}
+	s.fact("hub-b", "a drill says that it would take over; on hub-a, which leads, that it would not")
 	return nil
 }
 
