@@ -96,10 +96,22 @@ static bool must_be_archived(const struct engine *engine, const struct item *ite
 	       item->archived_version != item->copy_version;
 }
 
-/* Its mark names a version that a restored source has not reached again (H10). */
+/* Terms never fall, so the copy is of what the source was before a backup of it was restored, also
+ * one whose versions were raised beyond those that it had given (H10, I8). */
+static bool is_of_later_term(const struct engine *engine, const struct item *item)
+{
+	return item->copy == COPY_PRESENT && item->copy_term > engine->term;
+}
+
+static const struct decision later_term = { .state = ITEM_BLOCKED,
+	.regressed = true,
+	.why = "the copy is of a later term than the source" };
+
+/* Its mark names a version that a restored source has not reached again, or a term (H10). */
 static bool is_ahead(const struct engine *engine, const struct item *item)
 {
-	return engine->restore && !item->shell && item->copy_source_version > item->source_version;
+	return engine->restore && !item->shell &&
+	       (item->copy_source_version > item->source_version || is_of_later_term(engine, item));
 }
 
 /* What the source shows is older than what the copy was made of (H10): a backup was restored, of
@@ -263,8 +275,8 @@ static struct decision judge_present(const struct engine *engine, const struct i
 		return blocked(NULL);
 	if (item->copy == COPY_FOREIGN)
 		return judge_foreign(engine, item);
-	if (item->copy == COPY_PRESENT && item->copy_term > engine->term)
-		return blocked("the copy is of a later term than the source");
+	if (is_of_later_term(engine, item) && !engine->restore && !item->shell)
+		return later_term;
 	if (!home_is_ready(item))
 		return waits;
 	if (item->copy == COPY_PRESENT && item->copy_terminating)
@@ -366,6 +378,8 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 		return waits;
 	if (!looked)
 		return prove(item); /* what only left the scope is no deletion to be held */
+	if (is_of_later_term(engine, item) && !engine->restore && !item->braked)
+		return later_term;
 	if (item->braked && !engine->rejoin && !engine->restore)
 		return judge_held(item);
 	if (must_be_archived(engine, item))

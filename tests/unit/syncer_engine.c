@@ -165,10 +165,13 @@ static void grant_and_term_are_respected(void **state)
 	run();
 	assert_string_equal(w.trace, "");
 	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 2);
+	assert_true(w.engine.regressed); /* H10: terms do not fall */
 	w.engine.term = 3;
-	engine_rejudge(&w.engine, w.now_ns);
+	engine_accept_restore(&w.engine, w.now_ns);
+	list_source(3);
 	run();
 	assert_int_equal(w.updates, 1);
+	assert_false(w.engine.regressed);
 }
 
 static void pruned_field_is_told_once_and_not_written_again(void **state)

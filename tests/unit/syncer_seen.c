@@ -197,6 +197,43 @@ static void H10_a_restored_source_is_followed_on_a_persons_word(void **state)
 	assert_string_equal(w.trace, "");
 }
 
+/* The same when the restore raised the versions (etcd's --bump-revision): the term tells. */
+static void H10_a_source_of_an_earlier_term_went_back(void **state)
+{
+	struct object *edited = add(KIND_SLICE_CONFIG, "edited");
+	struct object *same = add(KIND_SLICE_CONFIG, "same");
+	struct object *lost = add(KIND_SLICE_CONFIG, "lost");
+
+	(void)state;
+	w.engine.term = 4;
+	sync_copies(1);
+	list_source(2);
+	run();
+	lost->source = false; /* one: no brake would hold it */
+	edited->spec = 5;
+	edited->version = ++w.version;
+	same->version = ++w.version;
+	w.trace[0] = '\0';
+	restart(); /* its Lease says term 2 */
+	run_for(60 * BASE_NS_PER_S);
+	assert_true(w.engine.regressed);
+	assert_int_equal(w.updates + w.deletes, 0);
+	assert_non_null(lost->local);
+	engine_accept_restore(&w.engine, w.now_ns);
+	list_source(4);
+	run_for(60 * BASE_NS_PER_S);
+	assert_false(w.engine.regressed);
+	assert_null(lost->local);
+	assert_true(w.archives >= 2); /* what it had, and what was changed */
+	assert_int_equal(pending(), 0);
+	engine_restored(&w.engine);
+	w.trace[0] = '\0';
+	restart(); /* and nothing of it is left over */
+	run_for(60 * BASE_NS_PER_S);
+	assert_false(w.engine.regressed);
+	assert_string_equal(w.trace, "");
+}
+
 static void H10_a_list_older_than_its_copies_is_no_list(void **state)
 {
 	(void)state;
@@ -438,6 +475,7 @@ int main(void)
 		STORY(H8_a_discarded_deletion_is_not_asked_for_again),
 		STORY(H8_a_list_is_of_these_objects_and_no_others_of_their_names),
 		STORY(H10_a_restored_source_is_followed_on_a_persons_word),
+		STORY(H10_a_source_of_an_earlier_term_went_back),
 		STORY(H10_a_list_older_than_its_copies_is_no_list),
 		STORY(H10_a_fetch_during_a_list_is_no_way_back),
 		STORY(converges_whatever_is_lost),
