@@ -219,6 +219,18 @@ static bool must_be_noted(const struct item *item)
 		       !hash_equal(&item->copy_status, &item->source_status)));
 }
 
+struct rewrite_pruned judge_pruned(const struct item *item)
+{
+	struct rewrite_pruned pruned = { .body = item->answer_body };
+
+	if (kind_row(item->kind)->status && !item->terminating &&
+	    !hash_equal(&item->wrote_status, &item->answer_status)) {
+		pruned.from = item->wrote_status;
+		pruned.status = item->answer_status;
+	}
+	return pruned;
+}
+
 /* Its copy is being deleted and still has finalizers: as the source's own object, or it is in the
  * way of that (situation 4). */
 static struct decision judge_going(const struct item *item)

@@ -25,6 +25,10 @@ bool judge_is_of_the_past(
 /* H7: only these fields may never be changed in place, and only a refusal that names nothing else
  * is cured by making the object anew. */
 bool judge_is_immutable(const struct item *item, const char *field);
+/* What to note about it on the copy: what the server made of what was written last (H11). What the
+ * source or somebody here says meanwhile was never written, and the server has made nothing of it.
+ */
+struct rewrite_pruned judge_pruned(const struct item *item);
 bool judge_body_differs(const struct item *item);
 bool judge_status_differs(const struct item *item);
 

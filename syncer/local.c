@@ -16,6 +16,7 @@
 #include "kube/url.h"
 #include "syncer/amend.h"
 #include "syncer/archive.h"
+#include "syncer/judge.h"
 #include "syncer/syncer.h"
 
 struct local {
@@ -130,14 +131,12 @@ static void archive(struct local *local, const json_t *object, const struct rewr
 /* Three hashes, then what the server said of the fields; zeros: the status came through. */
 static void describe_pruned(const struct item *item, char *out, size_t size)
 {
-	static const struct hash none;
-	bool status = kind_row((enum kind)item->kind)->status && !item->terminating &&
-		      !hash_equal(&item->copy_status, &item->source_status);
+	struct rewrite_pruned pruned = judge_pruned(item);
 	char body[33], from[33], to[33];
 
-	hash_to_text(&item->copy_body, body);
-	hash_to_text(status ? &item->source_status : &none, from);
-	hash_to_text(status ? &item->copy_status : &none, to);
+	hash_to_text(&pruned.body, body);
+	hash_to_text(&pruned.from, from);
+	hash_to_text(&pruned.status, to);
 	(void)snprintf(
 	    out, size, "%s %s %s %s", body, from, to, item->dropped ? item->dropped : "");
 }

@@ -286,6 +286,36 @@ static void pruning_is_noted_so_that_a_restart_writes_nothing(void **state)
 	assert_true(engine_is_pristine(&w.engine));
 }
 
+/* Between the decision to note and the note itself, the source and people go on (H11). */
+static void what_was_never_written_is_not_noted(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	struct rewrite_pruned pruned;
+	struct rewrite_facts facts;
+	struct hash made;
+
+	(void)state;
+	w.prunes = true;
+	sync_copies(1);
+	list_source(2);
+	run();
+	made = item_of(slice)->answer_body;
+	slice->status = 7;
+	slice->version = ++w.version;
+	show(slice, true, 2);
+	json_object_set_new(json_object_get(slice->local, "spec"), "m", json_integer(99));
+	stamp(slice->local);
+	facts = facts_at(REWRITE_OWN, slice->kind, slice->local);
+	(void)engine_copy_seen(&w.engine, slice->kind, &facts, false, 1, w.now_ns);
+	pruned = judge_pruned(item_of(slice));
+	assert_true(hash_equal(&pruned.body, &made));
+	assert_true(hash_is_zero(&pruned.from));
+	run();
+	assert_int_equal(w.statuses, 1);
+	assert_null(json_object_get(json_object_get(slice->local, "spec"), "m"));
+	assert_int_equal(pending(), 0);
+}
+
 static void held_deletion_is_noted_on_the_copy(void **state)
 {
 	char name[16];
@@ -330,6 +360,7 @@ int main(void)
 		STORY(same_name_made_anew_while_the_copy_still_goes),
 		STORY(marks_keep_an_object_out_or_its_copy_as_it_is),
 		STORY(pruning_is_noted_so_that_a_restart_writes_nothing),
+		STORY(what_was_never_written_is_not_noted),
 		STORY(held_deletion_is_noted_on_the_copy),
 	};
 

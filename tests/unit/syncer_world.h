@@ -20,6 +20,7 @@
 #include "kube/json.h"
 #include "syncer/amend.h"
 #include "syncer/engine.h"
+#include "syncer/judge.h"
 
 #define MANY 40
 #define NS   "kubeslice-cisco"
@@ -330,10 +331,13 @@ static inline json_t *amended(const struct engine_order *order, const struct obj
 	struct amend amend = { .strip = order->action == ENGINE_STRIP, .term = w.engine.term };
 	json_t *local = json_deep_copy(object->local), *body;
 	struct buf text = buf_make(65536);
-	char pruned[200], hash[33];
+	struct rewrite_pruned known = judge_pruned(order->item);
+	char pruned[200], body_text[33], from[33], to[33];
 
-	hash_to_text(&order->item->copy_body, hash);
-	(void)snprintf(pruned, sizeof(pruned), "%s %032d %032d x", hash, 0, 0);
+	hash_to_text(&known.body, body_text);
+	hash_to_text(&known.from, from);
+	hash_to_text(&known.status, to);
+	(void)snprintf(pruned, sizeof(pruned), "%s %s %s x", body_text, from, to);
 	if (order->action == ENGINE_NOTE && order->item->state == ITEM_HELD)
 		amend.held = "now";
 	else if (order->action == ENGINE_NOTE && order->item->kept)
