@@ -2,8 +2,7 @@
  * Goal: a process is greeted, verified and only then linked; one that breaks the control protocol,
  * lies about itself or goes silent is killed, and comes back; accusations kill downwards (F4, F15,
  * F20, F38, sandbox-rules 4). Method: the supervisor's own code starts this very program as a role
- * (real fork, uid, sandbox), and the role sends what the test tells it to. Needs root. P7, P16,
- * P17, P27, P102.
+ * (real fork, uid, sandbox), and it sends what the test says. Needs root. P7, P16, P17, P27, P102.
  */
 #include <fcntl.h>
 #include <setjmp.h>
