@@ -417,7 +417,11 @@ static void put_http(const struct collector *c)
 		.what = "listen.http",
 		.text = "words of the monitor, not a fence (F35)" };
 	int fd = c->supervisor->listeners[CONTROL_LISTENER_HTTP];
-	struct sockaddr_storage bound = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} bound = { .v6 = { 0 } };
 	socklen_t bytes = sizeof(bound);
 	char host[INET6_ADDRSTRLEN] = "";
 	uint16_t port;
@@ -426,17 +430,15 @@ static void put_http(const struct collector *c)
 	    config_text_at(c->config, c->config->listen_address), c->config->listen_port);
 	if (c->offline) {
 		row.verdict = AUDIT_DECLARED;
-	} else if (fd < 0 || getsockname(fd, (struct sockaddr *)&bound, &bytes) != 0) {
+	} else if (fd < 0 || getsockname(fd, &bound.any, &bytes) != 0) {
 		row.verdict = AUDIT_UNVERIFIED;
 	} else {
-		const struct sockaddr_in *v4 = (const struct sockaddr_in *)&bound;
-		const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&bound;
-		bool is_v6 = bound.ss_family == AF_INET6;
+		bool is_v6 = bound.any.sa_family == AF_INET6;
 
-		(void)inet_ntop(bound.ss_family,
-		    is_v6 ? (const void *)&v6->sin6_addr : (const void *)&v4->sin_addr, host,
-		    sizeof(host));
-		port = ntohs(is_v6 ? v6->sin6_port : v4->sin_port);
+		(void)inet_ntop(bound.any.sa_family,
+		    is_v6 ? (const void *)&bound.v6.sin6_addr : (const void *)&bound.v4.sin_addr,
+		    host, sizeof(host));
+		port = ntohs(is_v6 ? bound.v6.sin6_port : bound.v4.sin_port);
 		(void)snprintf(row.effective, sizeof(row.effective), "%s port %u", host, port);
 		if (strcmp(row.declared, row.effective) != 0)
 			row.verdict = AUDIT_FINDING;
