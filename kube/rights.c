@@ -18,7 +18,7 @@
 #define FIRST_NS    (2 * BASE_NS_PER_S)
 #define AGAIN_NS    (300 * BASE_NS_PER_S)
 #define DEADLINE_MS 5000
-#define MOST_BYTES  (1024 * 1024)
+#define MOST_BYTES  (1024UL * 1024)
 #define FOUND_BYTES 1000
 
 struct told {
@@ -61,46 +61,55 @@ static void tell(const struct kube_rights *rights, enum rights_place place)
 		    rights->client->process, ROLE_MONITOR, 0, MSG_STATUS_RIGHTS, &message);
 }
 
-/* "" for the core group. */
+/* Verbs x names of one resource; of the core group when `group` is "". */
+static void add_resource(
+    struct rights *held, const json_t *rule, const char *group, const char *resource)
+{
+	const json_t *verbs = json_object_get(rule, "verbs");
+	const json_t *names = json_object_get(rule, "resourceNames");
+	struct buf full = buf_make(1024);
+
+	buf_printf(&full, "%s%s%s", resource, *group ? "." : "", group);
+	for (size_t v = 0; v < json_array_size(verbs); v++) {
+		const char *verb = json_string_value(json_array_get(verbs, v));
+
+		if (verb && json_array_size(names) == 0)
+			rights_add(held, str_of(verb), buf_str(&full), STR_LIT("*"));
+		for (size_t n = 0; verb && n < json_array_size(names); n++)
+			rights_add(held, str_of(verb), buf_str(&full),
+			    str_of(json_string_value(json_array_get(names, n))));
+	}
+	held->failed = held->failed || full.failed;
+	buf_free(&full);
+}
+
 static void add_rule(struct rights *held, const json_t *rule)
 {
-	const json_t *verb, *group, *resource, *name;
-	size_t v, g, r, n;
+	const json_t *groups = json_object_get(rule, "apiGroups");
+	const json_t *resources = json_object_get(rule, "resources");
 
-	json_array_foreach(kube_json_at(rule, "verbs", NULL), v, verb)
-	    json_array_foreach(kube_json_at(rule, "apiGroups", NULL), g, group)
-		json_array_foreach(kube_json_at(rule, "resources", NULL), r, resource)
-	{
-		const char *words = json_string_value(resource), *of = json_string_value(group);
-		const json_t *names = kube_json_at(rule, "resourceNames", NULL);
-		struct buf full = buf_make(1024);
+	for (size_t g = 0; g < json_array_size(groups); g++)
+		for (size_t r = 0; r < json_array_size(resources); r++) {
+			const char *group = json_string_value(json_array_get(groups, g));
+			const char *resource = json_string_value(json_array_get(resources, r));
 
-		/* What every user may ask about itself. */
-		if (!words || !of || !json_string_value(verb) ||
-		    strncmp(words, "selfsubject", 11) == 0)
-			continue;
-		buf_printf(&full, "%s%s%s", words, *of ? "." : "", of);
-		if (json_array_size(names) == 0)
-			rights_add(
-			    held, str_of(json_string_value(verb)), buf_str(&full), STR_LIT("*"));
-		json_array_foreach(names, n, name) rights_add(held, str_of(json_string_value(verb)),
-		    buf_str(&full), str_of(json_string_value(name)));
-		held->failed = held->failed || full.failed;
-		buf_free(&full);
-	}
+			/* What every user may ask about itself counts on neither side. */
+			if (group && resource && strncmp(resource, "selfsubject", 11) != 0)
+				add_resource(held, rule, group, resource);
+		}
 }
 
 /* What the server says, against the table. */
 static void judge(struct kube_rights *rights, const json_t *review, struct told *told)
 {
-	const json_t *status = kube_json_at(review, "status", NULL), *rule;
+	const json_t *status = kube_json_at(review, "status", NULL);
+	const json_t *rules = kube_json_at(status, "resourceRules", NULL);
 	struct rights held = { 0 }, least = { 0 };
 	struct buf found = buf_make(FOUND_BYTES);
 	bool is_ours = rights_least(config_of(rights), rights->target, rights->place, &least);
-	size_t i;
 
-	json_array_foreach(kube_json_at(status, "resourceRules", NULL), i, rule)
-	    add_rule(&held, rule);
+	for (size_t i = 0; i < json_array_size(rules); i++)
+		add_rule(&held, json_array_get(rules, i));
 	(void)snprintf(told->declared, sizeof(told->declared),
 	    "%s the %zu rights of its role in %s", is_ours ? "exactly" : "at least", least.count,
 	    rights_namespace(config_of(rights), rights->target, rights->place));
