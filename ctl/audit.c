@@ -52,17 +52,17 @@ int audit_list_take(struct audit_list *list, struct str text)
 
 static const struct tried {
 	const char *check; /* in the status document */
-	enum audit_kind kind;
 	const char *what;
+	enum audit_kind kind;
 	enum { OF_ALL, OF_OURS, OF_WORKERS, OF_ELECTOR } whose;
 } tried[] = {
-	{ "rights-home", AUDIT_RIGHT, "rights in its own namespace", OF_ALL },
-	{ "rights-elsewhere", AUDIT_RIGHT, "rights everywhere", OF_OURS },
-	{ "door-spec", AUDIT_DOOR, "a claim without content", OF_WORKERS },
-	{ "door-delete", AUDIT_DOOR, "the deletion of a claim", OF_WORKERS },
-	{ "door-identity", AUDIT_DOOR, "a claim in another's name", OF_WORKERS },
-	{ "door-term", AUDIT_DOOR, "a claim with a lower term", OF_WORKERS },
-	{ "fence", AUDIT_FENCE, "the API server enforces the role", OF_ELECTOR },
+	{ "rights-home", "rights in its own namespace", AUDIT_RIGHT, OF_ALL },
+	{ "rights-elsewhere", "rights everywhere", AUDIT_RIGHT, OF_OURS },
+	{ "door-spec", "a claim without content", AUDIT_DOOR, OF_WORKERS },
+	{ "door-delete", "the deletion of a claim", AUDIT_DOOR, OF_WORKERS },
+	{ "door-identity", "a claim in another's name", AUDIT_DOOR, OF_WORKERS },
+	{ "door-term", "a claim with a lower term", AUDIT_DOOR, OF_WORKERS },
+	{ "fence", "the API server enforces the role", AUDIT_FENCE, OF_ELECTOR },
 };
 #define TRIED_COUNT (sizeof(tried) / sizeof(tried[0]))
 
