@@ -40,7 +40,7 @@ static bool is_label(const char *text, size_t n)
 }
 
 /* What stands in a YAML text and in a URL of an API server; the rest understudyd judges. */
-static bool is_endpoint(const char *text)
+bool bootstrap_is_endpoint(const char *text)
 {
 	return strncmp(text, "https://", 8) == 0 && strlen(text) < 500 &&
 	       text[8 + strspn(text + 8, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -104,7 +104,7 @@ static enum ctl_exit take_detail(
 		return misused(err, "this wants the NAME= of a cluster: ", option);
 	if (is_ca)
 		cluster->ca_file = word + n + 1;
-	else if (is_endpoint(word + n + 1))
+	else if (bootstrap_is_endpoint(word + n + 1))
 		cluster->endpoint = word + n + 1;
 	else
 		return misused(err, "this is no https://HOST[:PORT][/PATH]: ", word + n + 1);
@@ -335,7 +335,7 @@ static enum ctl_exit install(struct bootstrap *b)
 	if (code == CTL_DONE && !b->renew)
 		code = bootstrap_many(b, clusters, bootstrap_apply);
 	if (code == CTL_DONE)
-		code = bootstrap_many(b, clusters, bootstrap_credentials);
+		code = bootstrap_many(b, bootstrap_credential_count(b), bootstrap_credentials);
 	if (code == CTL_DONE && !b->renew)
 		code = bootstrap_configure(b);
 	if (code != CTL_DONE)

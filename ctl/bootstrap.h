@@ -59,6 +59,8 @@ void bootstrap_free(struct bootstrap *b);
 void bootstrap_show(struct bootstrap *b);
 void bootstrap_tell(struct bootstrap *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* https://HOST[:PORT][/PATH] of characters that need no quotes in YAML. */
+bool bootstrap_is_endpoint(const char *text);
 /* Number i of all clusters, hubs first; NULL behind the last. */
 struct bootstrap_cluster *bootstrap_cluster_at(struct bootstrap *b, unsigned i);
 /* Puts the cluster's name before the text in b->err. Returns the code. */
@@ -98,7 +100,8 @@ struct bootstrap_identity {
 /* Number i of all; false behind the last. Pure. */
 bool bootstrap_identity_at(
     const struct bootstrap *b, unsigned i, struct bootstrap_identity *identity);
-/* Number i of the machines: all that it holds. */
+/* Number i of all credentials: a token of each identity, then KubeSlice's own of each worker. */
+unsigned bootstrap_credential_count(const struct bootstrap *b);
 enum ctl_exit bootstrap_credentials(struct bootstrap *b, unsigned i);
 
 /* Makes the output folder and its sub-folders. */

@@ -14,7 +14,7 @@
 #include "ctl/json.h"
 #include "ctl/manifests.h"
 
-#define PATIENCE_S 30
+#define PATIENCE_S 60
 #define CONDITION  "understudy-not-the-syncer"
 
 static const char hub_role[] = "apiVersion: ha.kubeslice.io/v1alpha1\n"
@@ -219,17 +219,19 @@ static bool leads(struct bootstrap *b, const struct bootstrap_cluster *cluster)
 static enum ctl_exit await_policies(struct bootstrap *b, const struct bootstrap_cluster *cluster)
 {
 	struct err said;
+	bool leading = strcmp(cluster->role, "Leading") == 0;
 	time_t begun = time(NULL);
 
 	for (;;) {
-		const struct probe *probe = !cluster->is_hub    ? &identity
-					    : leads(b, cluster) ? &binding
-								: &fence;
+		const struct probe *probe = !cluster->is_hub ? &identity
+					    : leading        ? &binding
+							     : &fence;
 
 		if (is_refused(b, cluster, probe))
 			return CTL_DONE;
+		said = *b->err;
+		leading = cluster->is_hub && leads(b, cluster);
 		if (is_over(begun)) {
-			said = *b->err;
 			err_set(b->err,
 			    "a dry run that policy %s must refuse is not refused after %d s "
 			    "(%.200s); "
@@ -329,6 +331,10 @@ static enum ctl_exit exempt_syncer(
 	outcome = run(b, cluster, words, (struct str){ NULL, 0 }, &text);
 	list = outcome == KUBECTL_OK ? json_loadb(text.data, text.len, 0, NULL) : NULL;
 	buf_free(&text);
+	if (outcome == KUBECTL_OK && !json_is_array(json_object_get(list, "items"))) {
+		err_set(b->err, "the list of webhook configurations cannot be read");
+		outcome = KUBECTL_REFUSED;
+	}
 	json_array_foreach(json_object_get(list, "items"), i, item)
 	{
 		if (outcome != KUBECTL_OK || !bootstrap_exempt(item, b->namespace, out))
@@ -375,6 +381,24 @@ static enum ctl_exit delete_part(
 	return exit_of(b, cluster, run(b, cluster, words, str_of(text), NULL));
 }
 
+/* What syncer and publisher made in mirrored namespaces. The fence guards it until the API server
+ * has noticed that its policy is gone; without their ClusterRoles they are no rights any more. */
+static enum kubectl_outcome delete_bindings_in(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, const char *namespace)
+{
+	const char *words[] = { "delete", "rolebinding", "-n", namespace, "--ignore-not-found",
+		"understudy-mirror-secrets", "understudy-mirror-read", NULL };
+	time_t begun = time(NULL);
+	enum kubectl_outcome outcome;
+
+	for (;;) {
+		outcome = run(b, cluster, words, (struct str){ NULL, 0 }, NULL);
+		if (outcome == KUBECTL_OK || !strstr(b->err->text, fence.word) || is_over(begun))
+			return outcome;
+		pause_a_moment();
+	}
+}
+
 static enum ctl_exit delete_bindings(struct bootstrap *b, const struct bootstrap_cluster *cluster)
 {
 	static const char *const list[] = { "get", "namespaces", "-l",
@@ -384,12 +408,8 @@ static enum ctl_exit delete_bindings(struct bootstrap *b, const struct bootstrap
 	enum kubectl_outcome outcome = run(b, cluster, list, (struct str){ NULL, 0 }, &names);
 	char *rest = names.data, *name;
 
-	while (outcome == KUBECTL_OK && rest && (name = strsep(&rest, "\n")) && *name) {
-		const char *words[] = { "delete", "rolebinding", "-n", name, "--ignore-not-found",
-			"understudy-mirror-secrets", "understudy-mirror-read", NULL };
-
-		outcome = run(b, cluster, words, (struct str){ NULL, 0 }, NULL);
-	}
+	while (outcome == KUBECTL_OK && rest && (name = strsep(&rest, "\n")) && *name)
+		outcome = delete_bindings_in(b, cluster, name);
 	buf_free(&names);
 	return exit_of(b, cluster, outcome);
 }
@@ -404,8 +424,6 @@ enum ctl_exit bootstrap_remove(struct bootstrap *b, unsigned i)
 	static const enum bootstrap_part parts[] = { PART_RIGHTS, PART_ADMISSION };
 	enum ctl_exit code = cluster->is_hub ? exempt_syncer(b, cluster, true) : CTL_DONE;
 
-	if (code == CTL_DONE && cluster->is_hub)
-		code = delete_bindings(b, cluster);
 	for (unsigned k = 0; k < 2 && code == CTL_DONE; k++) {
 		struct buf text = buf_make(1 << 20);
 
@@ -413,6 +431,8 @@ enum ctl_exit bootstrap_remove(struct bootstrap *b, unsigned i)
 		code = delete_part(b, cluster, text.data);
 		buf_free(&text);
 	}
+	if (code == CTL_DONE && cluster->is_hub)
+		code = delete_bindings(b, cluster);
 	if (code == CTL_DONE)
 		code = delete_part(
 		    b, cluster, cluster->is_hub ? manifest_crds_hub : manifest_crds_worker);

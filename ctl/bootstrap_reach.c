@@ -8,11 +8,10 @@
 #include "base/base64.h"
 #include "ctl/bootstrap.h"
 
-#define CONTEXT_FORM                                                                               \
-	"jsonpath={.clusters[0].cluster.server}{\"\\n\"}{.clusters[0].cluster.tls-server-name}"    \
-	"{\"\\n\"}{.clusters[0].cluster.insecure-skip-tls-verify}{\"\\n\"}{.clusters[0].cluster."  \
-	"proxy-url}{\"\\n\"}{.clusters[0].cluster.certificate-authority-data}{\"\\n\"}"
-
+static const char context_form[] =
+    "jsonpath={.clusters[0].cluster.server}{\"\\n\"}{.clusters[0].cluster.tls-server-name}{\"\\n\"}"
+    "{.clusters[0].cluster.insecure-skip-tls-verify}{\"\\n\"}{.clusters[0].cluster.proxy-url}"
+    "{\"\\n\"}{.clusters[0].cluster.certificate-authority-data}{\"\\n\"}";
 static const struct str nothing;
 
 /* The next line, without its end; "" behind the last one. */
@@ -71,8 +70,10 @@ static enum ctl_exit judge_context(struct bootstrap *b, struct bootstrap_cluster
 		    cluster->name);
 	if (b->err->text[0])
 		return bootstrap_fail(b, cluster, CTL_REFUSED);
-	if (!str_copy(cluster->server, sizeof(cluster->server), server)) {
-		err_set(b->err, "its server's URL is too long");
+	if (!str_copy(cluster->server, sizeof(cluster->server), server) ||
+	    !bootstrap_is_endpoint(cluster->server)) {
+		err_set(
+		    b->err, "its server is no https://HOST[:PORT][/PATH] of less than 500 bytes");
 		return bootstrap_fail(b, cluster, CTL_REFUSED);
 	}
 	return CTL_DONE;
@@ -81,7 +82,7 @@ static enum ctl_exit judge_context(struct bootstrap *b, struct bootstrap_cluster
 static enum ctl_exit read_context(struct bootstrap *b, struct bootstrap_cluster *cluster)
 {
 	static const char *const words[] = { "config", "view", "--raw", "--minify", "--flatten",
-		"-o", CONTEXT_FORM, NULL };
+		"-o", context_form, NULL };
 	struct buf out = buf_make(1 << 20);
 	enum ctl_exit code = CTL_DONE;
 	struct str rest, server, insecure, proxy;
@@ -119,6 +120,42 @@ static enum kubectl_outcome ask(struct bootstrap *b, const struct bootstrap_clus
 	return outcome;
 }
 
+static bool is_named(const struct bootstrap *b, const char *worker)
+{
+	for (unsigned i = 0; i < b->worker_count; i++)
+		if (strcmp(b->workers[i].name, worker) == 0)
+			return true;
+	return false;
+}
+
+/* The rights of a hub name all of its workers: one that is not named this time would lose the
+ * delivery of its token (H12) without a word. */
+static enum ctl_exit judge_workers(struct bootstrap *b, const struct bootstrap_cluster *cluster)
+{
+	static const char *const words[] = { "get", "clusterrole", "understudy-publisher",
+		"--ignore-not-found", "-o", "jsonpath={.rules[*].resourceNames[*]}", NULL };
+	struct buf names = buf_make(1 << 20);
+	size_t prefix = strlen(BOOTSTRAP_ACCOUNT);
+	char *rest, *name;
+	enum ctl_exit code = CTL_DONE;
+
+	if (kubectl_run(&cluster->admin, words, nothing, &names, b->err) != KUBECTL_OK)
+		code = bootstrap_fail(b, cluster, CTL_REFUSED);
+	rest = names.data;
+	while (code == CTL_DONE && !b->force && rest && (name = strsep(&rest, " \n"))) {
+		if (strncmp(name, BOOTSTRAP_ACCOUNT, prefix) != 0 || !name[prefix] ||
+		    is_named(b, name + prefix))
+			continue;
+		err_set(b->err,
+		    "it serves worker %.63s, too, which no --worker names; name all workers, or "
+		    "--force leaves it out",
+		    name + prefix);
+		code = bootstrap_fail(b, cluster, CTL_REFUSED);
+	}
+	buf_free(&names);
+	return code;
+}
+
 static enum ctl_exit read_cluster(struct bootstrap *b, struct bootstrap_cluster *cluster)
 {
 	static const char *const uid[] = { "get", "namespace", "kube-system", "-o",
@@ -143,7 +180,7 @@ static enum ctl_exit read_cluster(struct bootstrap *b, struct bootstrap_cluster 
 	outcome = ask(b, cluster, role, cluster->role, sizeof(cluster->role));
 	if (outcome != KUBECTL_OK && outcome != KUBECTL_NOT_FOUND)
 		return bootstrap_fail(b, cluster, CTL_REFUSED);
-	return CTL_DONE;
+	return judge_workers(b, cluster);
 }
 
 enum ctl_exit bootstrap_reach(struct bootstrap *b, unsigned i)

@@ -13,7 +13,7 @@
 #include "ctl/archive.h"
 #include "ctl/bootstrap.h"
 
-#define PATIENCE_S      15 /* a new binding takes its time to reach the authorizer */
+#define PATIENCE_S      30 /* a new binding takes its time to reach the authorizer */
 #define TOKEN_MAX_BYTES 16384
 
 /* What a hub's machine holds: on its own hub, and on the other one. */
@@ -181,7 +181,7 @@ static void put_kubeconfig(
 
 	buf_printf(out,
 	    "apiVersion: v1\nkind: Config\ncurrent-context: %s\nclusters:\n- name: %s\n"
-	    "  cluster:\n    server: \"%s\"\n",
+	    "  cluster:\n    server: %s\n",
 	    at->name, at->name, at->server);
 	if (at->tls_name[0])
 		buf_printf(out, "    tls-server-name: \"%s\"\n", at->tls_name);
@@ -260,7 +260,7 @@ static enum ctl_exit take_worker_token(struct bootstrap *b, const struct bootstr
 	char account[112], path[1024];
 	const char *words[] = { "get", "secret", account, "-n", worker->project,
 		"--ignore-not-found", "-o", "jsonpath={.data.token}", NULL };
-	struct buf encoded = buf_make_secret(2 * TOKEN_MAX_BYTES);
+	struct buf encoded = buf_make_secret(2UL * TOKEN_MAX_BYTES);
 	struct buf token = buf_make_secret(TOKEN_MAX_BYTES);
 	enum ctl_exit code;
 
@@ -283,27 +283,28 @@ static enum ctl_exit take_worker_token(struct bootstrap *b, const struct bootstr
 	return code == CTL_DONE ? code : bootstrap_fail(b, &b->hubs[0], code);
 }
 
+unsigned bootstrap_credential_count(const struct bootstrap *b)
+{
+	struct bootstrap_identity identity;
+	unsigned count = 0;
+
+	while (bootstrap_identity_at(b, count, &identity))
+		count++;
+	return count + b->worker_count;
+}
+
 enum ctl_exit bootstrap_credentials(struct bootstrap *b, unsigned i)
 {
-	const struct bootstrap_cluster *machine = bootstrap_cluster_at(b, i);
 	struct bootstrap_identity identity;
-	enum ctl_exit code = CTL_DONE;
-	unsigned kept = 0;
 	char path[1024];
 
-	for (unsigned k = 0; code == CTL_DONE && bootstrap_identity_at(b, k, &identity); k++) {
-		if (identity.held_by != machine)
-			continue;
-		bootstrap_path(b, machine, identity.file, path);
-		if (is_good(b, &identity, path))
-			kept++;
-		else
-			code = make_one(b, &identity, path);
-	}
-	if (code == CTL_DONE && !machine->is_hub)
-		code = take_worker_token(b, machine);
-	if (code == CTL_DONE && kept)
-		bootstrap_tell(b, "%s: %u credentials work and stay; --renew makes new ones",
-		    machine->name, kept);
-	return code;
+	if (!bootstrap_identity_at(b, i, &identity))
+		return take_worker_token(
+		    b, &b->workers[i + b->worker_count - bootstrap_credential_count(b)]);
+	bootstrap_path(b, identity.held_by, identity.file, path);
+	if (!is_good(b, &identity, path))
+		return make_one(b, &identity, path);
+	bootstrap_tell(b, "%s: %s of %s works and stays; --renew makes a new one",
+	    identity.held_by->name, identity.account, identity.at->name);
+	return CTL_DONE;
 }

@@ -190,7 +190,7 @@ static const struct command commands[] = {
 	    "--kubeconfig, --project-namespace  hold for the clusters named behind them\n"
 	    "--dry-run        prints the manifests, asks no cluster\n"
 	    "--renew          new tokens in the same files; --remove takes everything back\n"
-	    "--force          replaces a configuration that was edited\n"
+	    "--force          replaces a configuration that was edited, leaves a worker out\n"
 	    "Exit: 0 done, 1 refused, 3 not known.\n",
 	    bootstrap_command },
 	{ "drill", "drill [-o text|json]", "what a takeover would find, without one",
