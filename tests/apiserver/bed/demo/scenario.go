@@ -34,6 +34,7 @@ var (
 	}
 	// scenarios are further stories on the same stage, each for a test.
 	scenarios = map[string][]step{
+		"bootstrap":  slices.Concat(steps[:4], bootstrapped),
 		"pause":      slices.Concat(steps[:3], paused, []step{{"a takeover without the pause", (*story).takeOver}}),
 		"reload":     slices.Concat(steps[:3], rotated),
 		"switchover": slices.Concat(steps[:3], switched),
@@ -69,7 +70,7 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 		s.a.Programs = s.before()
 	}
 	for _, h := range p.Hubs {
-		if name != "switchover" && name != "reload" && name != "upgrade" {
+		if name != "switchover" && name != "reload" && name != "upgrade" && name != "bootstrap" {
 			p.Proxied = []string{"understudy-peer-observer"}
 			if err := h.Cluster.Start(cluster.Proxy); err != nil {
 				return p, err

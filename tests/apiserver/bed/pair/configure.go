@@ -1,35 +1,14 @@
 package pair
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"understudy.test/bed/cluster"
-	"understudy.test/bed/kube"
 )
-
-// credential writes a kubeconfig with a token of a service account, for root only.
-func (h *Hub) credential(ctx context.Context, file string, at *cluster.Cluster, namespace, account string) error {
-	client, err := at.Client()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	token, err := client.Token(ctx, namespace, account, tokenLife)
-	if err != nil {
-		return fmt.Errorf("token of %s on %s: %w", account, at.Name, err)
-	}
-	server := client.Server
-	if slices.Contains(h.pair.Proxied, account) {
-		server = at.ProxyURL()
-	}
-	return os.WriteFile(h.path(file), kube.Kubeconfig(server, client.CA, kube.User{Token: token}), 0o400)
-}
 
 func (h *Hub) path(file string) string {
 	if h.Container != nil { // where a mapped root may go, too
@@ -57,93 +36,94 @@ func (h *Hub) seenRun() (directory string, uidBase int) {
 	}
 }
 
-func (h *Hub) peer() *Hub { return h.pair.Hubs[1-h.index] }
-
-// Configure writes the hub's credentials and its understudy.yaml.
+// Configure writes configuration and credentials of a hub anew, from what its cluster has now.
 func (h *Hub) Configure(ctx context.Context) error {
-	if err := os.RemoveAll(h.path("")); err != nil {
+	if err := h.pair.run(ctx, "--force"); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(h.path(""), 0o755); err != nil {
+	return h.place()
+}
+
+// place takes the hub's folder of bootstrap's output to where its understudyd reads it, with what a
+// bed has otherwise.
+func (h *Hub) place() error {
+	text, err := h.copyFolder()
+	if err != nil {
 		return err
-	}
-	type credential struct {
-		file      string
-		at        *cluster.Cluster
-		namespace string
-		account   string
-	}
-	credentials := []credential{
-		{"elector.kubeconfig", h.Cluster, Namespace, "understudy-elector"},
-		{"publisher.kubeconfig", h.Cluster, Namespace, "understudy-publisher"},
-		{"syncer.kubeconfig", h.Cluster, Namespace, "understudy-syncer"},
-		{"peer-observer.kubeconfig", h.peer().Cluster, Namespace, "understudy-peer-observer"},
-		{"peer-syncer.kubeconfig", h.peer().Cluster, Namespace, "understudy-peer-syncer"},
-	}
-	for _, w := range h.pair.Workers {
-		credentials = append(credentials, credential{w.Name + ".kubeconfig", w.Cluster, "kubeslice-system", "understudy-" + h.Name})
-	}
-	for _, c := range credentials {
-		if err := h.credential(ctx, c.file, c.at, c.namespace, c.account); err != nil {
-			return err
-		}
 	}
 	for _, w := range h.pair.More {
 		if err := os.WriteFile(h.path(w.Name+".kubeconfig"), w.Kubeconfig(h), 0o400); err != nil {
 			return err
 		}
-	}
-	for _, hub := range h.pair.Hubs {
-		ca, err := os.ReadFile(hub.Cluster.CAFile())
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(h.path(hub.Name+".crt"), ca, 0o644); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(h.RunDirectory(), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(h.Config(), []byte(h.yaml()), 0o600)
-}
-
-func (h *Hub) yaml() string {
-	var b strings.Builder
-	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
-	line("mode: %s", []string{"active", "standby"}[h.index])
-	line("self: %s", h.Name)
-	line("hubs:")
-	for _, hub := range h.pair.Hubs {
-		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, hub.Cluster.URL(), h.seen(hub.Name+".crt"))
-	}
-	line("namespace: %s", Namespace)
-	l := h.pair.Lease
-	line("lease: {duration: %s, renew-deadline: %s, retry-period: %s, padding: %s}",
-		l.Duration, l.RenewDeadline, l.RetryPeriod, l.Padding)
-	line("promotion: {mode: automatic, witness: %s, max-lag: 60s, armed-max-age: 24h, block-window: %s, recovery: hold}", h.pair.witness(), h.pair.block())
-	line("mirror: {set: kubeslice}")
-	line("credentials:")
-	for _, name := range []string{"elector", "publisher", "syncer", "peer-observer", "peer-syncer"} {
-		line("  %s: {kubeconfig: %s}", name, h.seen(name+".kubeconfig"))
-	}
-	line("workers:")
-	for _, w := range h.pair.Workers {
-		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.seen(w.Name+".kubeconfig"))
-	}
-	for _, w := range h.pair.More {
-		line("- {name: %s, project-namespace: %s, kubeconfig: %s}", w.Name, Project, h.seen(w.Name+".kubeconfig"))
+		text += fmt.Sprintf("- {name: %s, project-namespace: %s, kubeconfig: %s}\n", w.Name, Project, h.seen(w.Name+".kubeconfig"))
 	}
 	if h.pair.ShardSize > 0 {
-		line("repointer: {shard-size: %d}", h.pair.ShardSize)
+		text += fmt.Sprintf("repointer: {shard-size: %d}\n", h.pair.ShardSize)
 	}
-	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
-	line("listen: {http: \"127.0.0.1:%d\"}", h.port)
-	line("dial: {allow: [%s]}", h.pair.reachable())
+	l := h.pair.Lease
+	text += fmt.Sprintf("lease: {duration: %s, renew-deadline: %s, retry-period: %s, padding: %s}\n",
+		l.Duration, l.RenewDeadline, l.RetryPeriod, l.Padding)
+	text += fmt.Sprintf("promotion: {mode: automatic, witness: %s, max-lag: 60s, armed-max-age: 24h, block-window: %s, recovery: hold}\n",
+		h.pair.witness(), h.pair.block())
+	return os.WriteFile(h.Config(), []byte(text+h.surroundings()), 0o600)
+}
+
+// surroundings are the keys of a bed's machine, the same for hubs and workers.
+func (h *Hub) surroundings() string {
 	directory, uidBase := h.seenRun()
-	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", directory, uidBase)
-	line("allow-missing: []")
-	return b.String()
+	return "workload: {command: [/bin/sleep, infinity], stop-grace: 0s}\n" +
+		fmt.Sprintf("listen: {http: \"127.0.0.1:%d\"}\n", h.port) +
+		fmt.Sprintf("dial: {allow: [%s]}\n", h.pair.reachable()) +
+		fmt.Sprintf("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}\nallow-missing: []\n", directory, uidBase)
+}
+
+// copyFolder copies the machine's certificates and credentials into one folder, and returns its
+// configuration with that folder in place of the one that a machine has.
+func (h *Hub) copyFolder() (string, error) {
+	if err := os.RemoveAll(h.path("")); err != nil {
+		return "", err
+	}
+	for _, folder := range []string{h.path(""), h.RunDirectory()} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return "", err
+		}
+	}
+	var files []string
+	for _, pattern := range []string{"*.crt", "credentials/*"} {
+		found, _ := filepath.Glob(filepath.Join(h.pair.Output(), h.Name, pattern))
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		mode := os.FileMode(0o400)
+		if strings.HasSuffix(file, ".crt") {
+			mode = 0o644
+		}
+		if err := os.WriteFile(h.path(filepath.Base(file)), h.pair.proxied(text), mode); err != nil {
+			return "", err
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(h.pair.Output(), h.Name, "understudy.yaml"))
+	if err != nil {
+		return "", err
+	}
+	return strings.NewReplacer("/etc/understudy/credentials/", h.seen("")+"/", "/etc/understudy/", h.seen("")+"/").Replace(string(text)), nil
+}
+
+// proxied is a kubeconfig that goes through the fault proxy of its cluster, if its account shall.
+func (p *Pair) proxied(text []byte) []byte {
+	for _, account := range p.Proxied {
+		if !bytes.Contains(text, []byte("user: "+account+"}")) {
+			continue
+		}
+		for _, c := range p.bed.Clusters {
+			text = bytes.Replace(text, []byte("server: "+c.URL()+"\n"), []byte("server: "+c.ProxyURL()+"\n"), 1)
+		}
+	}
+	return text
 }
 
 // reachable are the addresses of the clusters, as ranges: loopback, and those of their networks.

@@ -12,8 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
@@ -24,9 +22,6 @@ const (
 	Namespace = "kubeslice-controller"
 	Project   = "kubeslice-cisco"
 )
-
-// tokenLife is far beyond any test.
-const tokenLife = 24 * time.Hour
 
 var (
 	HubRoles    = kube.Resource{Group: "ha.kubeslice.io", Version: "v1alpha1", Name: "hubroles"}
@@ -64,7 +59,7 @@ type Pair struct {
 	// More are further workers of both hubs, by name, each with the kubeconfig that a hub has for it.
 	More []MoreWorker
 	bed  *cluster.Bed
-	uids int // of hub-a; hub-b's follow
+	uids int // of hub-a; hub-b's follow; chosen by Bootstrap
 }
 
 // MoreWorker is a worker cluster that no cluster of the bed is.
@@ -109,7 +104,7 @@ func (h *Hub) Client(identity string) (*kube.Client, error) {
 
 // New prepares a pair on a bed's clusters hub-a and hub-b; its others are the workers. Close ends it.
 func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
-	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed, uids: FreeUIDs(len(bed.Clusters))}
+	p := &Pair{Root: root, Dir: dir, Lease: lease, bed: bed}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -186,35 +181,6 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// Bootstrap installs everything on all clusters at once.
-func (p *Pair) Bootstrap(ctx context.Context) error {
-	var group sync.WaitGroup
-	errs := make([]error, len(p.Hubs)+len(p.Workers))
-	for i, h := range p.Hubs {
-		group.Go(func() { errs[i] = h.install(ctx) })
-	}
-	for i, w := range p.Workers {
-		group.Go(func() { errs[len(p.Hubs)+i] = w.install(ctx) })
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	for _, h := range p.Hubs {
-		if err := h.Configure(ctx); err != nil {
-			return fmt.Errorf("%s: %w", h.Name, err)
-		}
-	}
-	for _, w := range p.Workers {
-		if err := w.configure(ctx); err != nil {
-			return fmt.Errorf("%s: %w", w.Name, err)
-		}
-	}
-	return nil
-}
-
 // Apply applies files of the repository.
 func (p *Pair) Apply(ctx context.Context, client *kube.Client, set map[string]string, files ...string) error {
 	for _, file := range files {
@@ -230,106 +196,6 @@ func (p *Pair) Apply(ctx context.Context, client *kube.Client, set map[string]st
 			if _, err := client.ApplyAll(ctx, string(text), "default", set); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
-		}
-	}
-	return nil
-}
-
-// install puts CRDs, HubRole, policies and, once those are in force, rights on a hub: a right that
-// comes before its policy is a gap of about a second.
-func (h *Hub) install(ctx context.Context) error {
-	var tokens []string
-	for _, w := range h.pair.Workers {
-		tokens = append(tokens, w.Account())
-	}
-	set := map[string]string{"N": Namespace, "TOKENS": strings.Join(tokens, ", ")}
-	steps := []func() error{
-		func() error {
-			return h.apply(ctx, namespaceYAML(Namespace)+"---\n"+hubRoleYAML, set,
-				"tests/apiserver/crds/*.yaml", "policy/crds/hub.yaml")
-		},
-		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/admission/hub.yaml") },
-		func() error { return h.awaitFence(ctx) },
-		func() error { return h.pair.Apply(ctx, h.Admin, set, "policy/rbac/hub.yaml") },
-		func() error { return h.InstallWitness(ctx, Project) },
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return fmt.Errorf("%s: %w", h.Name, err)
-		}
-	}
-	return nil
-}
-
-// apply installs the files first and then the text, whose kinds they define.
-func (h *Hub) apply(ctx context.Context, text string, set map[string]string, files ...string) error {
-	if err := h.pair.Apply(ctx, h.Admin, set, files...); err != nil {
-		return err
-	}
-	_, err := h.Admin.ApplyAll(ctx, text, "default", set)
-	return err
-}
-
-func namespaceYAML(name string) string {
-	return "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + name + "}\n"
-}
-
-const hubRoleYAML = `apiVersion: ha.kubeslice.io/v1alpha1
-kind: HubRole
-metadata: {name: self}
-spec: {role: Standby, term: 0}
-`
-
-// awaitFence returns when the hub's API server refuses what a hub that does not lead must refuse.
-func (h *Hub) awaitFence(ctx context.Context) error {
-	probe := kube.Object{
-		"apiVersion": "controller.kubeslice.io/v1alpha1", "kind": "Project",
-		"metadata": map[string]any{"name": "probe", "namespace": Namespace}, "spec": map[string]any{},
-	}
-	path := kube.Projects.Path(Namespace, "") + "?dryRun=All"
-	return awaitRefusal(ctx, "UNDERSTUDY_FENCE", func() error {
-		_, err := h.Admin.Create(ctx, path, probe)
-		return err
-	})
-}
-
-func awaitRefusal(ctx context.Context, word string, try func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	for {
-		err := try()
-		if err != nil && strings.Contains(err.Error(), word) {
-			return nil
-		}
-		if !kube.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("the policy %s is not in force after 20 s: the last dry run said %v", word, err)
-		}
-	}
-}
-
-// install puts CRDs, policies and, once those are in force, the rights of hubs and follower on a worker.
-func (w *Worker) install(ctx context.Context) error {
-	p, client := w.pair, w.Admin
-	if _, err := client.ApplyAll(ctx, namespaceYAML("kubeslice-system"), "default", nil); err != nil {
-		return err
-	}
-	if err := p.Apply(ctx, client, nil, "policy/crds/worker.yaml", "policy/admission/worker.yaml"); err != nil {
-		return err
-	}
-	claim := kube.Object{
-		"apiVersion": "ha.kubeslice.io/v1alpha1", "kind": "ClusterController",
-		"metadata": map[string]any{"name": "active"},
-		"spec":     map[string]any{"endpoint": "https://nobody", "identity": "nobody", "term": 1},
-	}
-	if err := awaitRefusal(ctx, "UNDERSTUDY_IDENTITY", func() error {
-		_, err := client.Create(ctx, Controllers.Path("", "")+"?dryRun=All", claim)
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, h := range p.Hubs {
-		if err := p.Apply(ctx, client, map[string]string{"HUB": h.Name}, "policy/rbac/worker.yaml"); err != nil {
-			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
 	return nil

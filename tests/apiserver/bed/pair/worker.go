@@ -67,41 +67,41 @@ func (h *Hub) InstallWitness(ctx context.Context, project string) error {
 	return nil
 }
 
-// Reconfigure writes configuration and credentials of a hub anew, from what its cluster has now.
-func (h *Hub) Reconfigure(ctx context.Context) error { return h.Configure(ctx) }
-
-// configure writes the worker's own credential, CAs and understudy.yaml.
-func (w *Worker) configure(ctx context.Context) error {
-	if err := os.RemoveAll(w.path("")); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(w.path(""), 0o755); err != nil {
-		return err
-	}
-	if err := w.credential(ctx, "follower.kubeconfig", w.Cluster, "kubeslice-system", "understudy-follower"); err != nil {
+// place takes the worker's folder of bootstrap's output to where its understudyd reads it, with what a
+// bed has otherwise.
+func (w *Worker) place(ctx context.Context) error {
+	text, err := w.copyFolder()
+	if err != nil {
 		return err
 	}
 	for _, hub := range w.pair.Hubs {
-		ca, err := os.ReadFile(hub.Cluster.CAFile())
-		if err != nil {
-			return err
-		}
 		if w.Bundle != nil {
-			ca = w.Bundle(hub, ca)
+			ca, err := os.ReadFile(hub.Cluster.CAFile())
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(w.path(hub.Name+".crt"), w.Bundle(hub, ca), 0o644); err != nil {
+				return err
+			}
 		}
-		if err := os.WriteFile(w.path(hub.Name+".crt"), ca, 0o644); err != nil {
-			return err
+		if w.Spell != nil {
+			text = strings.ReplaceAll(text, `"`+hub.Cluster.URL()+`"`, `"`+w.Spell(hub.Cluster.URL())+`"`)
 		}
 	}
-	if err := os.MkdirAll(w.RunDirectory(), 0o755); err != nil {
-		return err
-	}
+	operator := ""
 	if w.Operator {
 		if err := w.installOperator(ctx); err != nil {
 			return err
 		}
+		operator = fmt.Sprintf(", operator-secret: %s, operator-deployment: %s", OperatorSecret, OperatorDeployment)
 	}
-	return os.WriteFile(w.Config(), []byte(w.yaml()), 0o600)
+	text = strings.Replace(text, "follower: {project-namespace: "+Project+"}",
+		fmt.Sprintf("follower: {project-namespace: %s, interval: %s, timeout: %s, handover-directory: %s%s}",
+			Project, w.Interval, w.Timeout, w.HandOver(), operator), 1)
+	if !strings.Contains(text, "hub-a.token") { // KubeSlice makes it later: Join
+		text += fmt.Sprintf("  hub-a: {token-file: %s}\n", w.path("hub-a.token"))
+	}
+	return os.WriteFile(w.Config(), []byte(text+w.surroundings()), 0o600)
 }
 
 // installOperator does what KubeSlice's chart does for its worker: hub-a's address in a Secret, and
@@ -167,35 +167,4 @@ func (w *Worker) Join(ctx context.Context) error {
 		return err
 	}
 	return w.Start()
-}
-
-func (w *Worker) yaml() string {
-	var b strings.Builder
-	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
-	line("mode: follower")
-	line("self: %s", w.Name)
-	line("hubs:")
-	for _, hub := range w.pair.Hubs {
-		endpoint := hub.Cluster.URL()
-		if w.Spell != nil {
-			endpoint = w.Spell(endpoint)
-		}
-		line("- {name: %s, endpoint: %q, ca-file: %s}", hub.Name, endpoint, w.path(hub.Name+".crt"))
-	}
-	line("namespace: %s", Namespace)
-	operator := ""
-	if w.Operator {
-		operator = fmt.Sprintf(", operator-secret: %s, operator-deployment: %s", OperatorSecret, OperatorDeployment)
-	}
-	line("follower: {project-namespace: %s, interval: %s, timeout: %s, handover-directory: %s%s}",
-		Project, w.Interval, w.Timeout, w.HandOver(), operator)
-	line("credentials:")
-	line("  follower: {kubeconfig: %s}", w.path("follower.kubeconfig"))
-	line("  hub-a: {token-file: %s}", w.path("hub-a.token"))
-	line("workload: {command: [/bin/sleep, infinity], stop-grace: 0s}")
-	line("listen: {http: \"127.0.0.1:%d\"}", w.port)
-	line("dial: {allow: [%s]}", w.pair.reachable())
-	line("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}", w.RunDirectory(), w.UIDBase())
-	line("allow-missing: []")
-	return b.String()
 }

@@ -297,7 +297,7 @@ func (r *run) renew(ctx context.Context, w *pair.Worker, h, other *pair.Hub) err
 		return err
 	}
 	defer os.WriteFile(h.Cluster.CAFile(), old, 0o600)
-	if err := h.Reconfigure(ctx); err != nil {
+	if err := h.Configure(ctx); err != nil {
 		return err
 	}
 	h.Restart()
