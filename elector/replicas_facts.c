@@ -26,9 +26,10 @@ int64_t replicas_free_at_ns(const struct replicas *r)
 	else if (record->holder == REPLICAS_NOBODY)
 		wait_ns = 0;
 	at_ns = r->observed_ns + wait_ns; /* R2, R3 */
-	/* R14: a dead one that never renewed may not have been let in yet. */
-	if (record->holder == REPLICAS_SELF || (record->instance && record->instance == r->dead &&
-						   record->renew_us != record->acquire_us))
+	/* R14: a dead one that made the Lease and never renewed it may not have led yet. */
+	if (record->holder == REPLICAS_SELF ||
+	    (record->instance && record->instance == r->dead &&
+		(record->transitions || record->renew_us != record->acquire_us)))
 		at_ns = 0;
 	if (!r->known || (record->holder != REPLICAS_SELF && !replicas_term_left(r)))
 		return INT64_MAX;

@@ -87,11 +87,15 @@ static void test_R14_a_process_that_follows_one_that_waited_waits_too(void **sta
 	assert_int_equal(leader(&w), NOBODY);
 	run(&w, S(5));
 	assert_int_equal(leader(&w), 0);
-	/* One that led and renewed is followed at once. */
+	/* One that led and renewed is followed at once, and one that took it from another. */
 	run(&w, S(5));
 	elector_ends(&w, node(0), true);
 	start(&w, 0);
-	run(&w, S(1));
+	run(&w, MS(500));
+	assert_int_equal(leader(&w), 0);
+	elector_ends(&w, node(0), true);
+	start(&w, 0);
+	run(&w, MS(500));
 	assert_int_equal(leader(&w), 0);
 	fine();
 }
