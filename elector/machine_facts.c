@@ -146,11 +146,6 @@ static enum fact lease_answered(struct machine *m, struct machine_step *step)
 	case OUTCOME_DONE: break;
 	}
 	m->unsure = false;
-	if (write) {
-		m->refused = false;
-		m->open_unknowns = 0; /* an older one would carry an older resourceVersion */
-	}
-	m->lease_at_ns = now_ns;
 	fact = own_seen(m, step, &step->event->answer.lease, true);
 	if (date_jumped(m, step->event->answer.date_us, at_ns) && fact != FACT_OWN_FOREIGN) {
 		if (m->page_open)
@@ -197,7 +192,7 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 		m->led_term = most(m->led_term, m->role_term);
 	/* C6: without a boot time of that renewal, by the own server's clock, and 2 s against it.
 	 */
-	if (m->own.exists && m->own.renew_us && e->loaded.date_us)
+	if (m->own.renew_us && e->loaded.date_us)
 		m->led_renewed_ns =
 		    step->now_ns - us_to_ns(e->loaded.date_us - m->own.renew_us) - 2 * NS_PER_S;
 	if (m->led_renewed_ns > step->now_ns)
@@ -210,7 +205,7 @@ static enum fact own_loaded(struct machine *m, struct machine_step *step)
 		m->peer.duration_ms = record->duration_ms;
 		m->peer.renew_deadline_ms = record->renew_deadline_ms;
 		m->peer.seen_ns = step->now_ns - record->age_ns;
-		m->complete = record->complete && strcmp(record->uid, record->mirror_uid) == 0;
+		m->complete = record->complete;
 		m->complete_term = record->mirror_term;
 		/* Until a syncer says so again, nothing since then was mirrored (C5). */
 		m->mirror_lost_ns = m->peer.seen_ns;
@@ -282,7 +277,6 @@ static enum fact peer_read_ok(struct machine *m, struct machine_step *step)
 		return FACT_PEER_SAME;
 	peer->changed_ns = look->finished_ns;
 	watch_restart(m, look->finished_ns);
-	m->blind_ns = 0;
 	m->back_off_ns = 0;
 	m->try_at_ns = 0;
 	m->veto_since_ns = 0;
@@ -511,7 +505,6 @@ enum fact machine_absorb(struct machine *m, struct machine_step *step)
 	case MACHINE_PROBE_SEEN:
 		if (step->event->probe.nonce != m->probe_nonce)
 			return FACT_NOTED;
-		m->probe_nonce = 0;
 		m->probe_known = true;
 		m->probe_verdict = step->event->probe.verdict;
 		if (m->state == STATE_OPENING)

@@ -192,7 +192,7 @@ void block_load(struct machine *m, const struct machine_step *s)
 	/* No longer than what is configured now, whatever the wall clock did. */
 	if (left_ns > m->options.block_ns)
 		left_ns = m->options.block_ns;
-	m->block_until_ns = m->block.term && left_ns > 0 ? s->now_ns + left_ns : 0;
+	m->block_until_ns = s->now_ns + left_ns;
 }
 
 /* --- Switchover: the Active --------------------------------------------------------------------
@@ -253,7 +253,6 @@ void act_call_off(struct machine *m, struct machine_step *s)
 {
 	act_close(m, s);
 	act_look(m, s);
-	m->drain_until_ns = 0;
 	if (s->event->input == MACHINE_COMMAND)
 		take(m, s);
 }
@@ -262,7 +261,6 @@ void act_call_off(struct machine *m, struct machine_step *s)
 void act_release(struct machine *m, struct machine_step *s)
 {
 	m->valid_until_ns = 0;
-	m->drain_until_ns = 0;
 	m->lease_at_ns = s->now_ns;
 }
 
@@ -301,7 +299,7 @@ void act_barrier(struct machine *m, struct machine_step *s)
 {
 	m->barrier = m->peer.handover;
 	m->barrier_until_ns = s->now_ns + BARRIER_NS;
-	if (m->syncer == SYNCER_ON && m->granted && mirror_wanted(m))
+	if (m->granted)
 		machine_todo_new(s, TODO_BARRIER)->nonce = m->barrier;
 	else
 		barrier_answered(m, m->barrier, ACK_DECLINED);
