@@ -251,6 +251,49 @@ static void test_a_process_that_starts_on_its_own_drain_cancels_it(void **state)
 	assert_int_equal(w.lease.handover, 0);
 }
 
+static void test_C13_each_switchover_waits_for_its_own_drain_and_ack(void **state)
+{
+	struct world w;
+
+	(void)state;
+	active_ready(&w);
+	assert_true(command(&w, COMMAND_SWITCHOVER));
+	run(&w, S(1));
+	assert_int_equal(w.lease.phase, PHASE_DRAINING);
+	run(&w, MS(9500)); /* 10 s from when it was shown, not from the longest drain */
+	assert_true(said(&w, REASON_SWITCHOVER_LATE));
+	run_to(&w, STATE_ACTIVE, S(5));
+	peer_acks(&w, ACK_SYNCED); /* the same id, late */
+	w.workload_stays = true;
+	assert_true(command(&w, COMMAND_SWITCHOVER));
+	run(&w, S(3));
+	assert_int_equal(w.m.state, STATE_DRAIN);
+	assert_int_equal(w.lease.holder, HOLDER_SELF);
+}
+
+static void test_C13_a_release_is_written_at_once_and_begins_a_watch(void **state)
+{
+	struct world w;
+
+	(void)state;
+	active_ready(&w);
+	assert_true(command(&w, COMMAND_SWITCHOVER));
+	run(&w, S(1));
+	w.m.lease_at_ns = w.now_ns + S(2);
+	peer_acks(&w, ACK_SYNCED);
+	look(&w, 0);
+	assert_int_equal(w.m.state, STATE_RELEASE);
+	w.m.lease_busy = true; /* the last renewal is still under way */
+	tick(&w);
+	assert_int_equal(w.m.state, STATE_RELEASE);
+	w.m.lease_busy = false;
+	tick(&w);
+	run(&w, MS(10));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.lease.phase, PHASE_RELEASED);
+	assert_int_equal(w.m.reads, 0);
+}
+
 static void test_B15_each_missing_thing_is_named_and_nothing_changes(void **state)
 {
 	struct world w;
@@ -346,6 +389,20 @@ static void test_C13_standby_asks_its_mirror_acks_and_takes_what_is_released(voi
 	assert_true(said(&w, REASON_HANDED));
 	assert_true(said(&w, REASON_PROMOTED));
 	assert_int_equal(w.first[REASON_PEER_SILENT], 0);
+}
+
+static void test_C13_a_hub_with_newer_content_has_no_barrier_for_its_mirror(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	standby_ready(&w);
+	w.m.led_term = 3; /* it led after the peer did */
+	peer_drains(&w);
+	run(&w, S(3));
+	assert_int_equal(w.barrier, 0);
+	assert_int_equal(w.lease.ack, ACK_DECLINED);
 }
 
 static void test_C13_a_mirror_that_is_behind_or_gone_declines(void **state)
@@ -456,6 +513,26 @@ static void test_a_standby_says_of_itself_what_a_switchover_asks(void **state)
 	w.m.complete = false;
 	run(&w, S(2));
 	assert_false(w.said_of_itself.complete);
+	for (int lag_ms = 4999; lag_ms <= 5000; lag_ms++) { /* a switchover's limit */
+		struct machine_event e = { .input = MACHINE_MIRROR_SEEN };
+
+		memcpy(e.mirror.uid, UID_P, sizeof(UID_P));
+		e.mirror.led_term = 2;
+		e.mirror.complete = true;
+		run(&w, S(2));
+		e.mirror.lag_ms = 4999;
+		world_step(&w, &e);
+		run(&w, S(2));
+		e.mirror.lag_ms = lag_ms;
+		world_step(&w, &e);
+		run(&w, S(2));
+		assert_int_equal(w.said_of_itself.lag_ms, lag_ms);
+	}
+	peer_fails(&w, PEER_BLIND, PEER_WHY_FORBIDDEN);
+	run(&w, S(3));
+	assert_false(w.said_of_itself.armed);
+	peer_leads(&w, 2);
+	run(&w, S(3));
 	w.m.options.automatic = false; /* what an operator allows is another matter */
 	run(&w, S(12));
 	assert_true(w.said_of_itself.armed);
@@ -492,6 +569,9 @@ int main(void)
 		cmocka_unit_test(test_I1_validity_that_runs_out_while_draining_ends_it),
 		cmocka_unit_test(test_C9_a_higher_claim_ends_a_drain_like_a_lead),
 		cmocka_unit_test(test_a_process_that_starts_on_its_own_drain_cancels_it),
+		cmocka_unit_test(test_C13_each_switchover_waits_for_its_own_drain_and_ack),
+		cmocka_unit_test(test_C13_a_release_is_written_at_once_and_begins_a_watch),
+		cmocka_unit_test(test_C13_a_hub_with_newer_content_has_no_barrier_for_its_mirror),
 		cmocka_unit_test(test_B15_each_missing_thing_is_named_and_nothing_changes),
 		cmocka_unit_test(test_C13_standby_asks_its_mirror_acks_and_takes_what_is_released),
 		cmocka_unit_test(test_C13_a_mirror_that_is_behind_or_gone_declines),

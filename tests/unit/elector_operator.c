@@ -247,6 +247,57 @@ static void test_B16_acknowledged_planned_or_first_it_is_not_blocked(void **stat
 	assert_true(machine_armed(&w.m));
 }
 
+static void test_B16_only_a_whole_switchover_was_a_plan(void **state)
+{
+	for (int i = 0; i < 5; i++) {
+		struct world w;
+
+		(void)state;
+		world_make(&w, 0, true);
+		w.m.options.block_ns = S(300);
+		w.lease = LEASE(HOLDER_NONE, PHASE_RELEASED, 2, 2, OTHER, w.wall_us - 1000);
+		w.lease.phase = i == 1 ? PHASE_NONE : PHASE_RELEASED;
+		w.lease.handover = i == 2 ? 0 : ID;
+		w.peer.ack_id = i == 2 ? 0 : i == 3 ? ID + 1 : ID;
+		w.peer.ack = i == 4 ? ACK_DECLINED : ACK_SYNCED;
+		w.peer.acquire_us = w.wall_us;
+		peer_leads(&w, 3);
+		start(&w);
+		run(&w, S(3));
+		assert_int_equal(w.m.block.term, i == 0 ? 0 : 3);
+	}
+}
+
+static void test_B16_it_counts_from_the_completed_takeover_and_is_judged_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 0, true);
+	w.m.options.block_ns = S(300);
+	w.lease = LEASE(HOLDER_NONE, PHASE_NONE, 2, 2, OTHER, w.wall_us - 1000);
+	w.peer.acquire_us = w.wall_us;
+	peer_leads(&w, 3);
+	w.peer.phase = PHASE_ACQUIRING;
+	start(&w);
+	run(&w, S(3));
+	assert_int_equal(w.m.block.term, 0);
+	w.peer.phase = PHASE_LEADING;
+	w.peer.holder = HOLDER_NONE; /* nobody holds it */
+	run(&w, S(3));
+	assert_int_equal(w.m.block.term, 0);
+	w.peer.holder = HOLDER_PEER;
+	run(&w, S(3));
+	assert_int_equal(w.m.block.term, 3);
+	assert_true(command(&w, COMMAND_ACKNOWLEDGE));
+	run(&w, S(10));
+	assert_true(w.m.block.acknowledged);
+	w.peer.term = w.peer.led_term = 5; /* claimed anew, long after the takeover */
+	w.peer.acquire_us = w.wall_us - 400000000;
+	run(&w, S(3));
+	assert_true(w.m.block.term == 0 && w.m.block_until_ns == 0);
+}
+
 static void restart(struct world *w)
 {
 	struct machine_options options = w->m.options;
@@ -419,6 +470,8 @@ int main(void)
 		cmocka_unit_test(test_C6_force_leaves_the_hold_with_a_new_term),
 		cmocka_unit_test(test_B16_what_was_taken_unplanned_is_not_taken_back_at_once),
 		cmocka_unit_test(test_B16_acknowledged_planned_or_first_it_is_not_blocked),
+		cmocka_unit_test(test_B16_only_a_whole_switchover_was_a_plan),
+		cmocka_unit_test(test_B16_it_counts_from_the_completed_takeover_and_is_judged_once),
 		cmocka_unit_test(test_B16_block_and_acknowledgement_survive_a_restart),
 		cmocka_unit_test(test_M2_what_held_promotion_back_delays_none_that_is_allowed),
 		cmocka_unit_test(test_M12_another_cluster_in_the_peers_place_must_be_accepted),

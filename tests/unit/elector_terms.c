@@ -45,6 +45,7 @@ static void test_C7_what_may_be_believed(void **state)
 	assert_false(terms_plausible(5, 2, 4)); /* nobody's identity */
 	assert_false(terms_plausible(0, 0, 4));
 	assert_false(terms_plausible(TERMS_MAX, 1, 4));
+	assert_true(terms_plausible(TERMS_MAX, 1, TERMS_MAX - 1)); /* the last one is one */
 	assert_false(terms_plausible(UINT64_MAX, 1, TERMS_MAX));
 }
 
