@@ -94,6 +94,7 @@ grep -q '^understudy-admin:' "$root/etc/group" 2>/dev/null || problems="$problem
 report 'systemd-sysusers makes them' "$problems"
 problems=$(systemd-tmpfiles --root="$root" --create understudy.conf 2>&1)
 [ "$(stat -c %a "$root/etc/understudy/credentials" 2>&1)" = 700 ] || problems="$problems credentials is not closed"
+[ "$(stat -c '%a %u %g' "$root/run/understudy/hub" 2>&1)" = '2750 20007 20008' ] || problems="$problems the hand-over directory is not the follower's"
 report 'systemd-tmpfiles makes the directories' "$problems"
 
 # --- Manual and completion --------------------------------------------------------------------

@@ -4,6 +4,7 @@
  * needs root.
  * Pitfalls: P86, P103.
  */
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "supervisor/handover.h"
+#include "supervisor/start.h"
 
 static struct us_config config;
 static char base[64], path[96];
@@ -83,6 +86,48 @@ static void it_is_made_and_taken_over(void **state)
 	opens(); /* The same follower again, with what it left. */
 }
 
+/* F26: in a unit or a container root has four capabilities, and is a stranger to the follower's
+ * files. */
+static void with_four_capabilities_a_prepared_one_is_taken(void **state)
+{
+	const uint64_t four =
+	    1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_SETPCAP | 1ULL << CAP_KILL;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chmod(base, 0755), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct err err = { "" };
+
+		if (start_keep_capabilities(four, false) != NULL)
+			_exit(1);
+		_exit(handover_open(&config, &err) == -1 && strstr(err.text, "without CAP_CHOWN")
+			  ? 0
+			  : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(chown(path, 54007, 54008), 0);
+	assert_int_equal(chmod(path, 02750), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct err err = { "" };
+		int fd;
+
+		if (start_keep_capabilities(four, false) != NULL)
+			_exit(1);
+		fd = handover_open(&config, &err);
+		_exit(fd < 0 ? 2 : geteuid() != 0 ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void an_empty_one_of_root_is_taken(void **state)
 {
 	(void)state;
@@ -131,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(it_is_made_and_taken_over),
+		TEST(with_four_capabilities_a_prepared_one_is_taken),
 		TEST(an_empty_one_of_root_is_taken),
 		TEST(nothing_else_is_given_away),
 		TEST(a_parent_that_is_not_there_is_named),
