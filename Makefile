@@ -105,7 +105,7 @@ $(BUILD)/obj/manifests.o: $(BUILD)/manifests.c | deps
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) -c $< -o $@
 $(BUILD)/understudyctl $(filter $(BUILD)/tests/unit/ctl_%,$(TESTS)) \
-    $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz/ctl_*.c)): $(BUILD)/obj/manifests.o
+    $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz/ctl_*.c)) $(BUILD)/manual: $(BUILD)/obj/manifests.o
 
 define program
 $(BUILD)/$(1): $(call objects,$(call home,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))

@@ -10,17 +10,25 @@
 
 #define VALUE_FILES " --socket --kubeconfig --to-kubeconfig --offline "
 
+static bool stands_earlier(const struct command *command, const struct words_word *word)
+{
+	struct words_scan scan = words_begin(command);
+	struct words_word earlier;
+
+	while (words_next(&scan, &earlier) && earlier.text.p != word->text.p)
+		if (earlier.kind == word->kind && str_equal(earlier.text, word->text))
+			return true;
+	return false;
+}
+
 /* Each word of a kind, once, between blanks. */
 static void put_words(struct buf *out, const struct command *command, enum words_kind kind)
 {
 	struct words_scan scan = words_begin(command);
-	struct words_word word, earlier;
+	struct words_word word;
 
 	while (words_next(&scan, &word)) {
-		if (word.kind != kind)
-			continue;
-		if (kind == WORDS_OPTION && words_option(command, word.text, &earlier) &&
-		    earlier.text.p != word.text.p)
+		if (word.kind != kind || stands_earlier(command, &word))
 			continue;
 		buf_puts(out, " ");
 		buf_append(out, word.text.p, word.text.n);
