@@ -138,7 +138,7 @@ static void add_part(struct buf *all, struct str part)
 
 uint64_t material_fingerprint(const struct material *material, uint64_t key)
 {
-	struct buf all = buf_make_secret(2 * MESSAGE_MAX_BYTES);
+	struct buf all = buf_make_secret(2UL * MESSAGE_MAX_BYTES);
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned length = 0;
 	uint64_t first = 0;

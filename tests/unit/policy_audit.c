@@ -76,7 +76,7 @@ static void what_is_no_row_is_refused(void **state)
 		"file\ts\tw\td\te\tp\tfine\tt\n",    /* no such verdict */
 		"file\ts\tw\td\te\tp\tok\t\377\n",   /* no UTF-8 */
 		"file\ts\tw\td\te\tp\tok\t\033[m\n", /* drives a terminal */
-		"\n", AUDIT_END "\n" LINE,           /* rows behind the end */
+		"\n", (AUDIT_END "\n" LINE),         /* rows behind the end */
 		AUDIT_END,                           /* an end that is cut */
 	};
 	char subject[80], line[128];
