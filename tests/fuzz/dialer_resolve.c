@@ -10,11 +10,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define HEAD_BYTES 12
+#define ASKED      4
+
 static struct {
 	const unsigned char *bytes;
 	size_t n;
-	unsigned char id[2];
-	int answers;
+	unsigned char asked[ASKED][512]; /* a ring */
+	size_t asked_bytes[ASKED];
+	unsigned first, count;
 	struct sockaddr_storage address;
 	socklen_t address_bytes;
 } server;
@@ -44,29 +48,53 @@ static int played_peer(int fd, struct sockaddr *address, socklen_t *n)
 	return 0;
 }
 
+/* Up to the end of its question. */
+static size_t question_end(const unsigned char *query, size_t n)
+{
+	size_t at = HEAD_BYTES;
+
+	while (at < n && query[at])
+		at += 1U + query[at];
+	return at + 5 < n ? at + 5 : n;
+}
+
 static ssize_t played_receive(int fd, void *bytes, size_t size, int flags)
 {
-	size_t n = server.n < size ? server.n : size;
+	unsigned char *out = bytes;
+	const unsigned char *query = server.asked[server.first % ASKED];
+	size_t head = server.n < HEAD_BYTES ? server.n : HEAD_BYTES, end, rest;
 
 	(void)fd;
 	(void)flags;
-	if (server.answers-- <= 0) {
+	if (server.count == 0 || size < 1024) {
 		errno = EAGAIN;
 		return -1;
 	}
-	memcpy(bytes, server.bytes, n);
-	if (n >= 2)
-		memcpy(bytes, server.id, 2);
-	return (ssize_t)n;
+	end = server.asked_bytes[server.first % ASKED];
+	server.first++;
+	server.count--;
+	memcpy(out, server.bytes, head);
+	if (head < HEAD_BYTES)
+		return (ssize_t)head;
+	memcpy(out, query, 2);         /* the id */
+	memcpy(out + 4, query + 4, 2); /* one question */
+	memcpy(out + HEAD_BYTES, query + HEAD_BYTES, end - HEAD_BYTES);
+	rest = server.n - head < size - end ? server.n - head : size - end;
+	memcpy(out + end, server.bytes + head, rest);
+	return (ssize_t)(end + rest);
 }
 
 static ssize_t played_send(int fd, const void *bytes, size_t n, int flags)
 {
+	unsigned at = (server.first + server.count) % ASKED;
+
 	(void)fd;
 	(void)flags;
-	if (n >= 2)
-		memcpy(server.id, bytes, 2);
-	server.answers++;
+	if (n < HEAD_BYTES || n > sizeof(server.asked[0]) || server.count == ASKED)
+		return (ssize_t)n;
+	memcpy(server.asked[at], bytes, n);
+	server.asked_bytes[at] = question_end(bytes, n);
+	server.count++;
 	return (ssize_t)n;
 }
 
@@ -132,8 +160,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	server.bytes = data;
 	server.n = size;
-	server.answers = 0;
+	server.first = server.count = 0;
 	resolver = resolver_new(loop);
+	resolver_know(resolver, "hub-a.example");
 	if (resolver->channel)
 		ask_dns(resolver);
 	resolver_free(resolver);
