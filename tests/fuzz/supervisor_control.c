@@ -51,6 +51,10 @@ static void begin(void)
 	process_plan(&supervisor, &config);
 	supervisor.wire_count = 0;
 	wire_plan(&supervisor);
+	for (unsigned i = 0; i < supervisor.wire_count; i++) {
+		supervisor.wires[i].up = true;
+		supervisor.wires[i].generation = 1;
+	}
 }
 
 static void end(void)
