@@ -16,7 +16,7 @@
 #include "tests/attack/live/live.h"
 #include "tests/attack/live/wishes.h"
 
-#define AT_ONCE      4
+#define AT_ONCE      2
 #define DEADLINE_MS  5000
 #define STEP_NS      (2 * BASE_NS_PER_MS)
 #define LAST_STEP_NS (500 * BASE_NS_PER_MS)

@@ -222,8 +222,7 @@ static const char *const subresources[] = { "", "", "", "", "/status", "/token",
 static const char *const labels[] = { "", "," COPY,
 	",\"labels\":{\"kubeslice-resource-owner\":\"kubeslice-controller\","
 	"\"ha.kubeslice.io/synced-from\":\"active\"}",
-	",\"annotations\":{\"ha.kubeslice.io/hold\":\"true\"}",
-	",\"finalizers\":[\"evil.example.com/x\"]" };
+	",\"annotations\":{\"ha.kubeslice.io/hold\":\"true\"}" };
 static const char *const contents[] = { "", ",\"spec\":{\"role\":\"Leading\",\"term\":1000}",
 	",\"spec\":{\"holderIdentity\":\"hub-b\"}", ",\"data\":{\"token\":\"ZXZpbA==\"}",
 	",\"status\":{\"activeController\":{\"endpoint\":\"https://evil\"}}",

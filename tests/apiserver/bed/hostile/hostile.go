@@ -212,11 +212,19 @@ func (r *run) delivered(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// unmoved is nil while hub-a leads in its term and hub-b does not, on all that says so.
-func (r *run) unmoved(ctx context.Context, term uint64) error {
-	if now, leads := see.Leading(r.a); !leads || now != term {
-		return fmt.Errorf("hub-a's page is not open in term %d (%v, %d)", term, leads, now)
-	}
+// leads waits until hub-a's page is open in a term: on a machine that is busy it may miss a renewal,
+// which is no promotion of the other hub.
+func (r *run) leads(ctx context.Context, term uint64) error {
+	return eventually(ctx, func() error {
+		if now, leads := see.Leading(r.a); !leads || now != term {
+			return fmt.Errorf("hub-a's page is not open in term %d (%v, %d)", term, leads, now)
+		}
+		return nil
+	})
+}
+
+// standsBy is nil while hub-b does not lead, on all that says so.
+func (r *run) standsBy(ctx context.Context) error {
 	if _, leads := see.Leading(r.b); leads {
 		return errors.New("hub-b's page is open")
 	}
