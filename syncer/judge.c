@@ -272,8 +272,10 @@ static struct decision judge_copy(const struct engine *engine, const struct item
 		return write(item, ENGINE_UPDATE);
 	if (status)
 		return write(item, ENGINE_STATUS);
+	/* The source's status is of no use to it any more, but its own may be kept nowhere else
+	 * (I11). */
 	if (must_go_along(item))
-		return act(item, ENGINE_DELETE);
+		return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : ENGINE_DELETE);
 	return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
 }
 

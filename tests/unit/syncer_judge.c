@@ -44,6 +44,20 @@ static void equal_is_adopted_different_is_archived_first(void **state)
 	assert_true(engine_is_pristine(&w.engine));
 }
 
+static void what_goes_with_its_source_is_archived_first(void **state)
+{
+	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
+
+	(void)state;
+	json_object_set_new(
+	    slice->local, "status", json_pack("{si}", "s", 5)); /* of this hub alone */
+	slice->terminating = true;
+	begin_rejoin();
+	run();
+	assert_non_null(strstr(w.trace, "archive red; delete red; ")); /* I11 */
+	assert_int_equal(pending(), 0);
+}
+
 static void copies_that_were_edited_are_archived_too(void **state)
 {
 	struct object *slice = add(KIND_SLICE_CONFIG, "red"),
@@ -349,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(equal_is_adopted_different_is_archived_first),
+		STORY(what_goes_with_its_source_is_archived_first),
 		STORY(copies_that_were_edited_are_archived_too),
 		STORY(extras_go_in_reverse_order),
 		STORY(namespace_of_the_past_waits_for_a_person),

@@ -323,6 +323,7 @@ static void heal(void)
 {
 	chaos_say("all faults end");
 	enter(PHASE_HEALED);
+	the->aside.missing = 0; /* the granted cluster may be the one that is set aside */
 	for (unsigned i = 0; i < SERVERS; i++) {
 		the->server[i].down = the->server[i].hung = false;
 		the->server[i].missing = 0;
