@@ -60,6 +60,7 @@ var parts = []part{
 	{"stale", (*run).stale, false},
 	{"hands", (*run).atOnce, false},
 	{"renewal", (*run).renewal, false},
+	{"single", (*run).single, false},
 	{"rival", (*run).rival, true},
 }
 
