@@ -163,13 +163,41 @@ func (r *run) lists(ctx context.Context) error {
 		"secrets": []any{map[string]any{"name": account}, map[string]any{"name": "made-there"}}}); err != nil {
 		return err
 	}
+	want := fmt.Sprint([]any{map[string]any{"name": account}, map[string]any{"name": "made-there"}, map[string]any{"name": "made-here"}},
+		[]any{map[string]any{"name": "pull-here"}})
 	r.check("an account's lists hold what both hubs put in", copied(ctx, r.b, path, func(o kube.Object) error {
-		want := fmt.Sprint([]any{map[string]any{"name": account}, map[string]any{"name": "made-there"}, map[string]any{"name": "made-here"}},
-			[]any{map[string]any{"name": "pull-here"}})
 		if names(o) != want || o.ResourceVersion() == before {
 			return fmt.Errorf("%s, not %s", names(o), want)
 		}
 		return nil
+	}))
+	return r.writtenAgain(ctx, path, want, names)
+}
+
+// writtenAgain lets an account's copy be written a hundred times: a controller that finds its token gone
+// from the list makes another one each time.
+func (r *run) writtenAgain(ctx context.Context, path, want string, names func(kube.Object) string) error {
+	secrets := func() (int, error) {
+		list, err := r.b.Admin.Get(ctx, kube.Secrets.Path(pair.Project, ""))
+		return len(list.Items()), err
+	}
+	before, err := secrets()
+	if err != nil {
+		return err
+	}
+	last := ""
+	for i := range 100 {
+		last = fmt.Sprint("time ", i)
+		if _, err := r.a.Admin.Merge(ctx, path, kube.Object{"metadata": map[string]any{"annotations": map[string]any{"again": last}}}); err != nil {
+			return err
+		}
+	}
+	r.check("after a hundred changes they still do, and no Secret was made (B23)", copied(ctx, r.b, path, func(o kube.Object) error {
+		after, err := secrets()
+		if err == nil && (o.Text("metadata", "annotations", "again") != last || names(o) != want || after != before) {
+			err = fmt.Errorf("%q, %s, %d Secrets; want %q, %s, %d", o.Text("metadata", "annotations", "again"), names(o), after, last, want, before)
+		}
+		return err
 	}))
 	return nil
 }
