@@ -388,7 +388,7 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 		return waits;
 	/* Whether its Namespace is ours is still to be seen (L66). */
 	if (kind_row(item->kind)->place == KIND_MIRRORED &&
-	    (home->copy == COPY_NONE || home->copy == COPY_UNSURE))
+	    (!home || home->copy == COPY_NONE || home->copy == COPY_UNSURE))
 		return waits;
 	if (!looked)
 		return prove(item); /* what only left the scope is no deletion to be held */
