@@ -4,6 +4,7 @@
  * (elector_replicas_world.h); these schedules were found by elector_replicas_schedule.c.
  */
 #include "elector_replicas_world.h"
+#include "kube/lease.h"
 
 static struct world w;
 
@@ -153,6 +154,110 @@ static void test_R8_a_watch_that_runs_behind_gives_nothing_back(void **state)
 	fine();
 }
 
+static struct replicas_record held(unsigned long instance)
+{
+	return (struct replicas_record){ .exists = true,
+		.holder = REPLICAS_OTHER,
+		.holder_hash = instance,
+		.transitions = 1,
+		.renew_us = (int64_t)instance,
+		.duration_ms = 15000 };
+}
+
+/* A read of the Lease is answered with this record, or not at all. */
+static void answer_read(const struct replicas_record *record)
+{
+	struct replicas_event e = { .input = REPLICAS_ON_ANSWER };
+
+	e.answer.outcome = record ? OUTCOME_DONE : OUTCOME_REFUSED;
+	if (record)
+		e.answer.record = *record;
+	feed(&w, node(0), &e);
+}
+
+static void passive(void)
+{
+	world_make(&w, 0);
+	w.down = true; /* the test answers */
+	start(&w, 0);
+	assert_true(node(0)->m.busy);
+}
+
+static bool asks_within(int64_t least, int64_t most)
+{
+	int64_t in = node(0)->m.read_at_ns - node(0)->m.now_ns;
+
+	return in >= least && in <= most;
+}
+
+/* R10: also when the Lease will be free much later, or is free and cannot be read. */
+static void test_R10_a_contender_looks_again_each_retry_period_and_not_more_often(void **state)
+{
+	struct replicas_record record = held(5);
+
+	(void)state;
+	passive();
+	record.duration_ms = 3600000;
+	answer_read(&record);
+	assert_true(asks_within(RP, RP * 11 / 5));
+	record.duration_ms = 1;
+	passive();
+	answer_read(&record);
+	run(&w, S(1)); /* free, asked for, and refused */
+	answer_read(NULL);
+	assert_true(asks_within(RP, RP * 11 / 5));
+}
+
+static void test_R17_what_is_read_is_reachable_and_each_outage_is_told(void **state)
+{
+	struct replicas_record record = held(5);
+
+	(void)state;
+	passive();
+	for (int outage = 1; outage <= 2; outage++) {
+		for (int i = 0; i < 10; i++) {
+			record.renew_us++;
+			answer_read(&record);
+			run(&w, S(2));
+		}
+		assert_int_equal(node(0)->said[REPLICAS_UNREACHABLE], outage - 1);
+		run(&w, S(30));
+		assert_int_equal(node(0)->said[REPLICAS_UNREACHABLE], outage);
+		assert_int_equal(node(0)->said[REPLICAS_NO_TERM_LEFT], 0);
+	}
+}
+
+static void test_a_holder_that_comes_back_is_told_again(void **state)
+{
+	struct replicas_record record = held(5), free = held(5);
+
+	(void)state;
+	passive();
+	answer_read(&record);
+	free.holder = REPLICAS_NOBODY;
+	free.holder_hash = 0;
+	node(0)->m.hold_until_ns = INT64_MAX; /* it does not want it */
+	answer_read(&free);
+	record.renew_us++;
+	answer_read(&record);
+	assert_int_equal(node(0)->said[REPLICAS_LEADER_SEEN], 2);
+}
+
+static void test_C7_the_last_of_all_terms_is_one(void **state)
+{
+	struct replicas_record record = held(5);
+
+	(void)state;
+	passive();
+	record.holder = REPLICAS_NOBODY;
+	record.transitions = KUBE_TERM_MAX;
+	answer_read(&record);
+	run(&w, MS(10));
+	assert_true(node(0)->m.highest_term == KUBE_TERM_MAX);
+	assert_false(node(0)->m.busy); /* nothing is left to claim it with */
+	assert_int_equal(node(0)->said[REPLICAS_NO_TERM_LEFT], 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test(test_##name)
@@ -161,6 +266,10 @@ int main(void)
 		TEST(R14_a_claim_that_waits_is_not_given_back),
 		TEST(R14_a_process_that_follows_one_that_waited_waits_too),
 		TEST(R3_R14_a_deleted_lease_is_waited_for_as_long_as_it_lasted),
+		TEST(R10_a_contender_looks_again_each_retry_period_and_not_more_often),
+		TEST(R17_what_is_read_is_reachable_and_each_outage_is_told),
+		TEST(a_holder_that_comes_back_is_told_again),
+		TEST(C7_the_last_of_all_terms_is_one),
 		TEST(R8_a_watch_that_runs_behind_gives_nothing_back),
 	};
 
