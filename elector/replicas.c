@@ -216,7 +216,6 @@ ACT(act_open)
 	r->down_ns = r->options.workload ? s->now_ns : 0;
 	r->running = false;
 	r->exit_count = 0;
-	r->empty = !r->options.workload;
 	r->told_holder = 0;
 	r->told = 0;
 	act_extend(r, s);
@@ -256,7 +255,6 @@ ACT(act_leave)
 
 ACT(act_leave_75)
 {
-	r->exit_code = 75;
 	todo(s, REPLICAS_EXIT)->code = 75;
 }
 

@@ -187,7 +187,6 @@ struct replicas {
 	int64_t end_by_ns, hold_until_ns; /* not taken again before that */
 
 	uint32_t told; /* bits of conditions that were said and last */
-	int exit_code;
 };
 
 void replicas_init(struct replicas *r, const struct replicas_options *options);

@@ -1,7 +1,8 @@
 /*
  * Goal: a replica that lost sight of the Lease for a while takes nothing from a holder that is
- * valid, and gives nothing of another one back (R8, R14). Method: replicas in virtual time
- * (elector_replicas_world.h); these schedules were found by elector_replicas_schedule.c.
+ * valid, gives nothing of another one back, goes on with its own, and tells what is so (R8, R10,
+ * R11, R14-R17). Method: replicas in virtual time (elector_replicas_world.h); the first schedules
+ * were found by elector_replicas_schedule.c.
  */
 #include "elector_replicas_world.h"
 #include "kube/lease.h"
@@ -258,6 +259,71 @@ static void test_C7_the_last_of_all_terms_is_one(void **state)
 	assert_int_equal(node(0)->said[REPLICAS_NO_TERM_LEFT], 1);
 }
 
+static void one_leads(void)
+{
+	world_make(&w, 0);
+	node(0)->workload = true;
+	w.lease = (struct lease){ .exists = true, .holder = NOBODY, .version = 7 };
+	start(&w, 0);
+	run(&w, S(3));
+	assert_int_equal(leader(&w), 0);
+	assert_true(node(0)->running);
+}
+
+static void test_R15_after_an_outage_the_same_term_is_open_again(void **state)
+{
+	uint64_t term;
+
+	(void)state;
+	one_leads();
+	term = w.lease.term;
+	w.down = true;
+	run(&w, S(13));
+	assert_int_equal(leader(&w), NOBODY);
+	assert_false(node(0)->running);
+	w.down = false;
+	for (int i = 0; i < 800 && node(0)->said[REPLICAS_RESUMED] == 0; i++)
+		run(&w, MS(10));
+	assert_int_equal(leader(&w), 0); /* at once */
+	run(&w, MS(100));
+	assert_true(node(0)->running);
+	assert_true(node(0)->page_term == term);
+	assert_int_equal(node(0)->said[REPLICAS_RESUMED], 1);
+	fine();
+}
+
+static void test_R11_a_cloned_leader_closes_before_it_leaves(void **state)
+{
+	struct replicas_event e = { .input = REPLICAS_ON_ANSWER };
+	struct replicas_out *out = &node(0)->out;
+
+	(void)state;
+	one_leads();
+	e.answer.record = record_for(&w, node(0), &w.lease);
+	e.answer.record.renew_us += 1000000;
+	feed(&w, node(0), &e);
+	assert_int_equal(out->todo[0].verb, REPLICAS_PAGE);
+	assert_false(out->todo[0].open);
+	assert_int_equal(out->todo[out->todo_count - 1].verb, REPLICAS_EXIT);
+	assert_int_equal(node(0)->exit_code, 75);
+}
+
+/* It never ran at all. */
+static void test_R16_a_workload_that_never_starts_is_one_that_fails(void **state)
+{
+	(void)state;
+	world_make(&w, 0);
+	node(0)->workload = true;
+	w.lease = (struct lease){ .exists = true, .holder = NOBODY, .version = 7 };
+	start(&w, 0);
+	node(0)->workload = false;
+	run(&w, S(59));
+	assert_int_equal(leader(&w), 0);
+	run(&w, S(8));
+	assert_int_equal(leader(&w), NOBODY);
+	assert_int_equal(node(0)->said[REPLICAS_WORKLOAD_FAILS], 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test(test_##name)
@@ -270,6 +336,9 @@ int main(void)
 		TEST(R17_what_is_read_is_reachable_and_each_outage_is_told),
 		TEST(a_holder_that_comes_back_is_told_again),
 		TEST(C7_the_last_of_all_terms_is_one),
+		TEST(R15_after_an_outage_the_same_term_is_open_again),
+		TEST(R11_a_cloned_leader_closes_before_it_leaves),
+		TEST(R16_a_workload_that_never_starts_is_one_that_fails),
 		TEST(R8_a_watch_that_runs_behind_gives_nothing_back),
 	};
 
