@@ -178,6 +178,8 @@ static void test_C6_force_leaves_the_hold_with_a_new_term(void **state)
 	run(&w, S(30));
 	assert_int_equal(w.m.state, STATE_HELD);
 	assert_string_equal(refused(&w, COMMAND_PROMOTE), "state of this hub");
+	assert_false(command(&w, COMMAND_PROMOTE));
+	assert_int_equal(w.m.state, STATE_HELD);
 	assert_null(refused(&w, COMMAND_FORCE));
 	assert_true(command(&w, COMMAND_FORCE));
 	run(&w, S(5));

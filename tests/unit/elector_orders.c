@@ -39,7 +39,9 @@ static void test_C15_a_load_under_way_is_not_asked_for_again(void **state)
 
 	(void)state;
 	world_make(&w, 0, true);
+	w.m.options.workload = true;
 	assert_non_null(step(&w, &e, TODO_LOAD));
+	assert_non_null(ordered(TODO_STOP_RUN)); /* H18: of the process before, who knows */
 	for (int i = 0; i < 10; i++) {
 		w.now_ns += S(1);
 		assert_null(time_step(&w, TODO_LOAD));
@@ -178,6 +180,8 @@ static void test_B15_a_command_that_was_taken_is_named(void **state)
 	(void)state;
 	active_ready(&w);
 	assert_true(taken(&w, COMMAND_SWITCHOVER));
+	assert_false(taken(&w, COMMAND_FORCE)); /* and what is refused changes nothing */
+	assert_int_equal(w.m.state, STATE_DRAIN);
 	assert_true(taken(&w, COMMAND_CALL_OFF));
 	assert_false(taken(&w, COMMAND_PAUSE));
 
