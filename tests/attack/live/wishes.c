@@ -218,19 +218,18 @@ static const char *const names[] = { "evil", "self", "active", "hub-a", "hub-b",
 	"understudy-syncer", "understudy-mirror-secrets", "cluster-admin", "default", "cisco",
 	"worker-1", "green", "kube-root-ca.crt", "%2e%2e", "a%2f..%2fb" };
 static const char *const subresources[] = { "", "", "", "", "/status", "/token", "/scale",
-	"/finalize", "/proxy", "/exec", "/approval", "/../../" N "/secrets" };
+	"/finalize", "/proxy", "/exec", "/approval", ("/../../" N "/secrets") };
 static const char *const labels[] = { "", "," COPY,
-	",\"labels\":{\"kubeslice-resource-owner\":\"kubeslice-controller\","
-	"\"ha.kubeslice.io/synced-from\":\"active\"}",
+	(",\"labels\":{\"kubeslice-resource-owner\":\"kubeslice-controller\","
+	 "\"ha.kubeslice.io/synced-from\":\"active\"}"),
 	",\"annotations\":{\"ha.kubeslice.io/hold\":\"true\"}" };
 static const char *const contents[] = { "", ",\"spec\":{\"role\":\"Leading\",\"term\":1000}",
 	",\"spec\":{\"holderIdentity\":\"hub-b\"}", ",\"data\":{\"token\":\"ZXZpbA==\"}",
 	",\"status\":{\"activeController\":{\"endpoint\":\"https://evil\"}}",
 	",\"rules\":[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]}]",
 	",\"spec\":{\"identity\":\"hub-b\",\"endpoint\":\"https://evil\",\"term\":1000}",
-	",\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
-	"\"name\":"
-	"\"cluster-admin\"},\"subjects\":[{\"kind\":\"User\",\"name\":\"evil\"}]" };
+	(",\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"ClusterRole\","
+	 "\"name\":\"cluster-admin\"},\"subjects\":[{\"kind\":\"User\",\"name\":\"evil\"}]") };
 
 #define ANY_OF(table) table[live_random(seed, COUNT(table))]
 
