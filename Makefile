@@ -50,12 +50,12 @@ BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
 .PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench soak trace docs clean \
-        sim stories mutants soak-mirror attack install oci
+        sim stories mutants soak-mirror attack install oci deb
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
 help:
 	@echo 'make             builds everything into $(BUILD)/'
-	@echo 'make install     into DESTDIR; make oci: a container image'
+	@echo 'make install     into DESTDIR; make deb, make oci: a Debian package, a container image'
 	@echo 'make demo        two hubs, a worker and a failover, as a timeline (KEEP=1: leaves it up)'
 	@echo 'make check       all tests, on real API servers, too'
 	@echo 'make check-fast  the tests that need no API server'
@@ -311,6 +311,7 @@ docs: all $(PRINTERS)
 # --- Packages ------------------------------------------------------------------------------
 
 USR := $(DESTDIR)/usr
+UNITS ?= /usr/lib/systemd/system
 install: all man
 	install -D -m 0755 -t $(USR)/bin $(BUILD)/understudyd $(BUILD)/understudyctl
 	install -D -m 0755 -t $(USR)/libexec/understudy $(addprefix $(BUILD)/,runner $(ROLES))
@@ -323,7 +324,7 @@ install: all man
 	$(BUILD)/understudyctl completion bash >$(USR)/share/bash-completion/completions/understudyctl
 	$(BUILD)/understudyctl completion zsh >$(USR)/share/zsh/vendor-completions/_understudyctl
 	$(BUILD)/understudyctl completion fish >$(USR)/share/fish/vendor_completions.d/understudyctl.fish
-	install -D -m 0644 -t $(USR)/lib/systemd/system packaging/understudyd.service
+	install -D -m 0644 -t $(DESTDIR)$(UNITS) packaging/understudyd.service
 	install -D -m 0644 packaging/sysusers.conf $(USR)/lib/sysusers.d/understudy.conf
 	install -D -m 0644 packaging/tmpfiles.conf $(USR)/lib/tmpfiles.d/understudy.conf
 	install -D -m 0644 -t $(USR)/include/understudy fence/fence.h
@@ -334,6 +335,9 @@ install: all man
 # build/oci/bundle for crun and runc, build/oci/understudy.tar for everybody else.
 oci: all
 	@packaging/oci/build.sh $(BUILD)
+
+deb:
+	@packaging/deb.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

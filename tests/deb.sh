@@ -1,0 +1,89 @@
+#!/bin/bash
+# Goal: the Debian package is the same wherever it is built, lintian has nothing to say about it, and in
+# a clean Debian it installs, has its users and directories, runs, and goes again. Method: two builds in
+# different places, and a root of packages only, made for this. Lines `ok - NAME`, `not ok - NAME: why`.
+# Needs root; BUILD is where make put the programs.
+set -u
+cd "$(dirname "$0")/.." || exit
+build=${BUILD:-build}
+work=$(mktemp -d)
+# Never into what is still mounted.
+trap 'umount "$work/root/proc" "$work/root/run" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
+chmod 0755 "$work"
+failed=0
+report() { # NAME PROBLEMS
+	if [ -z "$2" ]; then
+		echo "ok - $1"
+	else
+		echo "not ok - $1: $(printf '%s' "$2" | tr '\n' ';' | head -c 600)"
+		failed=1
+	fi
+}
+problems=
+packaging/deb.sh "$build" >/dev/null || problems='it cannot be built'
+packaging/deb.sh "$work/a/longer/path" >/dev/null || problems="$problems it cannot be built elsewhere"
+for deb in "$build"/deb/*.deb; do
+	cmp -s "$deb" "$work/a/longer/path/deb/${deb##*/}" || problems="$problems ${deb##*/} differs;"
+done
+report 'two builds in different places give the same bytes' "$problems"
+rm -rf "$work/a"
+report 'lintian has nothing to say' "$(lintian --allow-root --fail-on error,warning "$build"/deb/*.changes 2>&1)"
+
+# --- In a clean Debian -----------------------------------------------------------------------------
+root=$work/root
+deb=$(echo "$build"/deb/understudy_*.deb)
+cat /etc/apt/sources.list /etc/apt/sources.list.d/*.sources >"$work/sources" 2>/dev/null
+# What it depends on, and systemd, whose tools its scripts call.
+depends=$(dpkg-deb --field "$deb" Depends | sed -E 's/ *\([^)]*\)//g; s/ *\|[^,]*//g; s/ //g')
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+for try in 1 2 3; do # its packages come over a network
+	rm -rf "$root"
+	mmdebstrap --quiet --mode=root --variant=minbase --include="$depends,systemd" "$release" "$root" "$work/sources" >"$work/log" 2>&1 && break
+	[ "$try" = 3 ] || sleep 10
+done
+if [ ! -x "$root/usr/bin/systemd-sysusers" ]; then
+	report 'a clean Debian can be made' "$(tail -n 3 "$work/log")"
+	exit 1
+fi
+inside() { chroot "$root" "$@" 2>&1; }
+cp "$deb" "$root/understudy.deb"
+mount -t proc proc "$root/proc" && mount -t tmpfs -o mode=755 tmpfs "$root/run"
+[ -c "$root/dev/null" ] || mknod -m 666 "$root/dev/null" c 1 3
+problems=$(inside dpkg --install /understudy.deb >"$work/log" || tail -n 5 "$work/log")
+grep -qiE 'warn|error' "$work/log" && problems="$problems $(grep -iE 'warn|error' "$work/log")"
+inside getent passwd _understudy-elector | grep -q ':20004:20004:' || problems="$problems no _understudy-elector;"
+inside getent group understudy-admin >/dev/null || problems="$problems no group understudy-admin;"
+[ "$(stat -c %a "$root/etc/understudy/credentials" 2>&1)" = 700 ] || problems="$problems credentials is not closed;"
+[ -L "$root/etc/systemd/system/multi-user.target.wants/understudyd.service" ] || problems="$problems the unit is not enabled;"
+inside systemd-analyze verify --man=no understudyd.service >"$work/log" || problems="$problems $(cat "$work/log")"
+report 'it installs in a clean Debian: users, directories, unit' "$problems"
+
+# What a chroot allows: the programs start, and a configuration is checked by the installed loader under
+# the uid of the installed user.
+problems=
+inside understudyd --version | grep -q "^understudyd $(dpkg-deb --field "$deb" Version), build" || problems="$problems understudyd --version: $(inside understudyd --version);"
+inside understudyctl status | grep -q 'no daemon answers at /run/understudy/status.sock' || problems="$problems understudyctl status: $(inside understudyctl status);"
+printf 'mode: standalone\nself: one\nhubs: [{name: one}]\nlisten: {http: "127.0.0.1:%d"}\n' $((20000 + RANDOM % 10000)) >"$root/etc/understudy/understudy.yaml"
+chmod 0600 "$root/etc/understudy/understudy.yaml"
+said=$(inside understudyd -n)
+[ "$said" = 'configuration ok' ] || problems="$problems understudyd -n: $said;"
+sed -i 's/standalone/standalon/' "$root/etc/understudy/understudy.yaml"
+inside understudyd -n >"$work/log"
+[ $? -eq 2 ] && grep -q 'understudy.yaml:1: mode: "standalon"' "$work/log" || problems="$problems a wrong one: $(cat "$work/log");"
+sed -i 's/standalon$/standalone/' "$root/etc/understudy/understudy.yaml"
+chroot "$root" understudyd >"$work/daemon.log" 2>&1 &
+daemon=$!
+for _ in $(seq 600); do
+	inside understudyctl status >"$work/log" && break
+	kill -0 $daemon 2>/dev/null || break
+	sleep 0.1
+done
+grep -q 'one' "$work/log" || problems="$problems as a daemon: $(cat "$work/log" "$work/daemon.log");"
+kill -TERM $daemon 2>/dev/null
+wait $daemon || problems="$problems it ended with $?: $(tail -n 2 "$work/daemon.log");"
+report 'what it installed checks a configuration, runs and stops' "$problems"
+problems=$(inside dpkg --purge understudy >"$work/log" || tail -n 5 "$work/log")
+[ -e "$root/usr/bin/understudyd" ] && problems="$problems understudyd is still there"
+[ -e "$root/etc/understudy/understudy.yaml" ] || problems="$problems the configuration, which is no file of the package, is gone"
+report 'it goes again, and leaves what is not its own' "$problems"
+exit $failed
