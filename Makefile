@@ -50,7 +50,7 @@ BINARIES := $(addprefix $(BUILD)/,$(PROGRAMS))
 TESTS    := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c)))
 
 .PHONY: all help deps unit check check-fast lint asan demo hubs hubs-down bench soak trace docs clean \
-        sim stories mutants soak-mirror attack install oci deb
+        sim stories mutants soak-mirror attack install oci deb check-deb
 all: $(BINARIES) $(BUILD)/compile_commands.json
 
 help:
@@ -58,6 +58,7 @@ help:
 	@echo 'make install     into DESTDIR; make deb, make oci: a Debian package, a container image'
 	@echo 'make demo        two hubs, a worker and a failover, as a timeline (KEEP=1: leaves it up)'
 	@echo 'make check       all tests, on real API servers, too'
+	@echo 'make check-deb   the Debian package in a clean Debian'
 	@echo 'make check-fast  the tests that need no API server'
 	@echo 'make sim         SEEDS=N random schedules of whole pairs (SEED=k: that one), and the stories'
 	@echo 'make mutants     single changes to the machine: does a test notice each? (EVERY=N: a sample)'
@@ -338,6 +339,8 @@ oci: all
 
 deb:
 	@packaging/deb.sh $(BUILD)
+check-deb: all
+	@BUILD=$(BUILD) tests/deb.sh
 
 clean:
 	rm -rf $(BUILD)

@@ -59,7 +59,6 @@ seeds=20000
 script corpora tests/fuzz/check.sh
 script simulator tests/sim/check.sh $seeds
 if [ -z "$fast" ]; then
-	script 'Debian package' tests/deb.sh
 	script 'API servers' tests/integration/run.sh
 elif has_go; then
 	script Go tests/run-go.sh

@@ -2,7 +2,7 @@
 # Goal: the Debian package is the same wherever it is built, lintian has nothing to say about it, and in
 # a clean Debian it installs, has its users and directories, runs, and goes again. Method: two builds in
 # different places, and a root of packages only, made for this. Lines `ok - NAME`, `not ok - NAME: why`.
-# Needs root; BUILD is where make put the programs.
+# Needs root and a Debian mirror, and is not part of make check. BUILD is where make put the programs.
 set -u
 cd "$(dirname "$0")/.." || exit
 build=${BUILD:-build}
@@ -19,6 +19,7 @@ report() { # NAME PROBLEMS
 		failed=1
 	fi
 }
+tools/packages.sh lintian mmdebstrap || exit
 problems=
 packaging/deb.sh "$build" >/dev/null || problems='it cannot be built'
 packaging/deb.sh "$work/a/longer/path" >/dev/null || problems="$problems it cannot be built elsewhere"

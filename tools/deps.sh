@@ -4,8 +4,7 @@ set -eu
 build=$1
 packages='gcc make pkg-config libcurl4-openssl-dev libssl-dev libmsgpack-dev libcap-dev
 libc-ares-dev libcmocka-dev libjansson-dev libyaml-dev libmicrohttpd-dev zlib1g-dev python3 python3-venv iproute2
-python3-jsonschema python3-yaml ca-certificates curl systemd crun mandoc
-debhelper lintian mmdebstrap'
+python3-jsonschema python3-yaml ca-certificates curl systemd crun mandoc'
 stamp=$build/.deps
 [ -z "$(find "$0" -newer "$stamp" 2>&1)" ] && exit 0
 mkdir -p "$build" build
