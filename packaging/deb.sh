@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 case $1 in /*) out=$1/deb ;; *) out=$PWD/$1/deb ;; esac
-tools/packages.sh debhelper
+tools/packages.sh debhelper >&2
 version=$(sed -n '1s/^[^(]*(\([^)]*\)).*/\1/p' packaging/debian/changelog)
 rm -rf "$out"
 mkdir -p "$out/understudy-$version"

@@ -19,7 +19,7 @@ report() { # NAME PROBLEMS
 		failed=1
 	fi
 }
-tools/packages.sh lintian mmdebstrap || exit
+tools/packages.sh lintian mmdebstrap >&2 || exit
 problems=
 packaging/deb.sh "$build" >/dev/null || problems='it cannot be built'
 packaging/deb.sh "$work/a/longer/path" >/dev/null || problems="$problems it cannot be built elsewhere"

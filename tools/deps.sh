@@ -8,23 +8,13 @@ python3-jsonschema python3-yaml ca-certificates curl systemd crun mandoc'
 stamp=$build/.deps
 [ -z "$(find "$0" -newer "$stamp" 2>&1)" ] && exit 0
 mkdir -p "$build" build
-missing=
-for package in $packages; do
-	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
-done
-if [ -n "$missing" ]; then
-	echo "installing:$missing"
-	[ "$(id -u)" = 0 ] || { echo "error: root is needed to install these packages" >&2; exit 1; }
-	apt-get update -qq >"$build/apt.log" 2>&1 || { cat "$build/apt.log" >&2; exit 1; }
-	# shellcheck disable=SC2086
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing \
-		>>"$build/apt.log" 2>&1 || { tail -n 20 "$build/apt.log" >&2; exit 1; }
-fi
+# shellcheck disable=SC2086
+"${0%/*}/packages.sh" $packages
 # promtool alone, out of its package: installing that would start a server.
 if ! command -v promtool >/dev/null && [ ! -x build/promtool ]; then
 	place=$(mktemp -d)
 	trap 'rm -rf "$place"' EXIT
-	[ -n "$missing" ] || apt-get update -qq >"$build/apt.log" 2>&1 || { cat "$build/apt.log" >&2; exit 1; }
+	apt-get update -qq >"$build/apt.log" 2>&1 || { cat "$build/apt.log" >&2; exit 1; }
 	(cd "$place" && apt-get download -qq -o APT::Sandbox::User=root prometheus) >>"$build/apt.log" 2>&1 ||
 		{ tail -n 20 "$build/apt.log" >&2; exit 1; }
 	dpkg-deb --fsys-tarfile "$place"/prometheus_*.deb | tar -x -C "$place" ./usr/bin/promtool

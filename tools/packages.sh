@@ -6,6 +6,7 @@ for package; do
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+echo "installing:$missing"
 [ "$(id -u)" = 0 ] || { echo "error: root is needed to install$missing" >&2; exit 1; }
 log=$(mktemp)
 # shellcheck disable=SC2086
