@@ -87,8 +87,8 @@ static const struct command commands[] = {
 	    operate_accept_peer },
 	{ "sync",
 	    "sync status [--excluded] | diff [KIND] | resync [KIND] | confirm-deletes | discard |\n"
-	    "       accept-restore [--list ID] [--dry-run] [--yes HUB] [-o text|json]\n"
-	    "       sync confirm-deletes | discard | unpark --context HUB [--kubeconfig FILE]\n"
+	    "       accept-restore [--list ID] [--dry-run] [--yes HUB] [-o text|json] |\n"
+	    "       confirm-deletes | discard | unpark --context HUB [--kubeconfig FILE]\n"
 	    "       [--namespace N] [--list ID] [--dry-run] [--yes HUB]",
 	    "the mirror of this hub: how far, what differs, what waits for a person",
 	    "On the Standby.\n"
