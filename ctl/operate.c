@@ -451,7 +451,7 @@ enum ctl_exit operate_pause(
 {
 	struct telling telling = { 0 };
 	const char *span = NULL;
-	long long ms;
+	long long ms = 0;
 	enum ctl_exit code = take_words(argc, argv, "--for", &span, &telling, err);
 
 	if (code == CTL_DONE && (!span || !operate_duration(span, &ms)))

@@ -103,8 +103,8 @@ static void misuse_is_64_with_its_words(void **state)
 	assert_int_equal(RUN("--socket", "", "status"), CTL_USAGE);
 	assert_int_equal(RUN("status", "-o"), CTL_USAGE);
 	assert_int_equal(RUN("status", "-o", "yaml"), CTL_USAGE);
-	assert_string_equal(err.text,
-	    "-o takes json or text; expected: understudyctl [--socket PATH] status [--watch] [-o text|json]");
+	assert_string_equal(err.text, "-o takes json or text; expected: understudyctl [--socket "
+				      "PATH] status [--watch] [-o text|json]");
 	assert_int_equal(RUN("status", "now"), CTL_USAGE);
 	assert_int_equal(RUN("help", "x"), CTL_USAGE);
 	assert_int_equal(RUN("help", "x", "y"), CTL_USAGE);
