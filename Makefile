@@ -104,7 +104,7 @@ $(BUILD)/manifests.c: $(MANIFESTS) tools/embed.sh
 	@tools/embed.sh $(MANIFESTS) > $@
 $(BUILD)/obj/manifests.o: $(BUILD)/manifests.c | deps
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -c $< -o $@
+	@$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
 $(BUILD)/understudyctl $(filter $(BUILD)/tests/unit/ctl_%,$(TESTS)) \
     $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz/ctl_*.c)) $(BUILD)/manual: $(BUILD)/obj/manifests.o
 
