@@ -165,11 +165,26 @@ static void put_check(struct relay *relay, const struct msg_sync_row *row)
 	buf_printf(&relay->checks, ",\"ok\":%s}", row->ok ? "true" : "false");
 }
 
+/* Nobody waits for it, but the mirror goes on and will say so. */
+static void abandon(struct relay *relay)
+{
+	relay->abandoned[relay->abandoned_count++ % RELAY_ABANDONED] = relay->operation;
+}
+
+/* Its place among the abandoned ones, NULL: it is none. */
+static uint64_t *abandoned(struct relay *relay, uint64_t operation)
+{
+	for (unsigned i = 0; operation && i < RELAY_ABANDONED; i++)
+		if (relay->abandoned[i] == operation)
+			return &relay->abandoned[i];
+	return NULL;
+}
+
 enum verdict relay_row(struct elector *elector, const struct msg_sync_row *row)
 {
 	struct relay *relay = &elector->admin.relay;
 
-	if (row->operation == relay->abandoned)
+	if (abandoned(relay, row->operation))
 		return VERDICT_FINE;
 	if (!relay->operation || row->operation != relay->operation)
 		return VERDICT_PEER_BROKEN;
@@ -208,9 +223,12 @@ enum verdict relay_done(struct elector *elector, const struct msg_sync_done *don
 		[SYNC_OUTCOME_REFUSED] = ADMIN_REFUSED,
 		[SYNC_OUTCOME_UNKNOWN] = ADMIN_UNKNOWN };
 	struct relay *relay = &elector->admin.relay;
+	uint64_t *late = abandoned(relay, done->operation);
 
-	if (done->operation == relay->abandoned)
+	if (late) {
+		*late = 0;
 		return VERDICT_FINE;
+	}
 	if (!relay->operation || done->operation != relay->operation)
 		return VERDICT_PEER_BROKEN;
 	/* What status showed before it is not what is now (sandbox-rules 5). */
@@ -226,7 +244,7 @@ void relay_lost(struct elector *elector, const char *why)
 
 	if (!relay->operation)
 		return;
-	relay->abandoned = relay->operation;
+	abandon(relay);
 	answer(relay, ADMIN_UNKNOWN, str_of(why));
 }
 
@@ -238,6 +256,6 @@ void relay_client_gone(struct elector *elector, const struct admin_client *clien
 		return;
 	log_info("operation %016" PRIx64 " (%s): nobody waits for its answer any more",
 	    relay->operation, relay->name);
-	relay->abandoned = relay->operation;
+	abandon(relay);
 	forget(relay);
 }

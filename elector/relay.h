@@ -13,7 +13,9 @@
 #include "ipc/link.h"
 
 #define RELAY_PER_MINUTE 30
-#define RELAY_MAX_ROWS   ((size_t)96 * 1024)
+/* A comparison lasts for less than four minutes. */
+#define RELAY_ABANDONED (4 * RELAY_PER_MINUTE)
+#define RELAY_MAX_ROWS  ((size_t)96 * 1024)
 
 struct elector;
 struct admin_client;
@@ -21,7 +23,9 @@ struct request;
 
 struct relay {
 	uint64_t operation; /* under way, 0: none */
-	uint64_t abandoned; /* the last one whose answer came too late */
+	/* Those whose answer comes too late, until it has come, 0: none. A ring. */
+	uint64_t abandoned[RELAY_ABANDONED];
+	unsigned abandoned_count;
 	const char *name;
 	struct admin_client *client; /* NULL: it went away */
 	struct buf rows, checks;

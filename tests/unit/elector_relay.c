@@ -157,6 +157,30 @@ static void a_client_that_goes_stops_nothing(void **state)
 	close(fd);
 }
 
+/* The mirror works one off after the other: none of their answers comes unasked, each once. */
+static void many_clients_that_go_stop_nothing(void **state)
+{
+	uint64_t operations[RELAY_PER_MINUTE];
+
+	(void)state;
+	elector->syncer_linked = true;
+	for (int i = 0; i < RELAY_PER_MINUTE; i++) {
+		close(client_with("{\"verb\":\"sync-diff\"}\n"));
+		turn();
+		operations[i] = role.operation;
+	}
+	assert_int_equal(role.asked, RELAY_PER_MINUTE);
+	for (int i = 0; i < RELAY_PER_MINUTE; i++) {
+		role.operation = operations[i];
+		assert_int_equal(ROW(.object = STR_LIT("x")), VERDICT_FINE);
+		assert_int_equal(DONE(.text = STR_LIT("x")), VERDICT_FINE);
+		assert_int_equal(ROW(.object = STR_LIT("x")), VERDICT_PEER_BROKEN);
+		assert_int_equal(DONE(.text = STR_LIT("x")), VERDICT_PEER_BROKEN);
+	}
+	role.operation = 0;
+	assert_int_equal(ROW(.object = STR_LIT("x")), VERDICT_PEER_BROKEN);
+}
+
 static void rows_and_floods_are_bounded(void **state)
 {
 	static char wide[1024];
@@ -193,6 +217,7 @@ int main(void)
 		TEST(H8_consent_is_for_the_list_that_was_seen),
 		TEST(B14_a_mirror_that_ends_leaves_it_unknown),
 		TEST(a_client_that_goes_stops_nothing),
+		TEST(many_clients_that_go_stop_nothing),
 		TEST(rows_and_floods_are_bounded),
 	};
 
