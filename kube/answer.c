@@ -102,6 +102,7 @@ void answer_header(struct kube_answer *answer, struct answer_head *head, struct 
 	char text[64];
 	struct str value;
 	uint64_t seconds;
+	int64_t date;
 
 	if (line.n > 5 && memcmp(line.p, "HTTP/", 5) == 0) {
 		read_status_line(answer, head, line);
@@ -115,9 +116,9 @@ void answer_header(struct kube_answer *answer, struct answer_head *head, struct 
 		head->json = strstr(text, "json") != NULL;
 	} else if (header_value(line, "date", &value)) {
 		put_printable(text, sizeof(text), value);
-		answer->date_us = (int64_t)curl_getdate(text, NULL) * 1000000;
-		if (answer->date_us < 0)
-			answer->date_us = 0;
+		date = curl_getdate(text, NULL);
+		/* A year that no microseconds reach says nothing. */
+		answer->date_us = date > 0 && date < INT64_MAX / 1000000 ? date * 1000000 : 0;
 	}
 }
 

@@ -144,13 +144,15 @@ static void mark(struct buf *out, struct str text)
 	buf_append(out, text.p + done, text.n - done);
 }
 
+#define MOST_EXPONENT 1000000000L
+
 /* The value of a number in one form: no fraction's or exponent's zeros, and an integer in full
  * where that is short. */
 static void put_value(struct buf *out, struct str number)
 {
 	char digits[800];
 	size_t n = 0, i = number.p[0] == '-';
-	long exponent = 0, shown = 0;
+	long exponent = 0, shown = 0, written;
 	bool point = false;
 
 	for (; i < number.n && (number.p[i] | 0x20) != 'e'; i++) {
@@ -166,8 +168,12 @@ static void put_value(struct buf *out, struct str number)
 		else
 			exponent++; /* no API server stores so many */
 	}
-	if (i < number.n)
-		exponent += strtol(number.p + i + 1, NULL, 10);
+	if (i < number.n) {
+		written = strtol(number.p + i + 1, NULL, 10);
+		/* Beyond it no two numbers differ that an API server would tell apart. */
+		written = written > MOST_EXPONENT ? MOST_EXPONENT : written;
+		exponent += written < -MOST_EXPONENT ? -MOST_EXPONENT : written;
+	}
 	for (; n && digits[n - 1] == '0'; n--)
 		exponent++;
 	if (n && number.p[0] == '-')

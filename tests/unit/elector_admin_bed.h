@@ -122,9 +122,10 @@ void role_credential_answer(
 	(void)why;
 }
 
+static uint32_t used; /* of the pool */
+
 static inline config_text put(const char *text)
 {
-	static uint32_t used = 1;
 	uint32_t at = used;
 
 	(void)snprintf(role.config.pool + at, sizeof(role.config.pool) - at, "%s", text);
@@ -150,6 +151,7 @@ static inline int set_up(void **state)
 
 	(void)state;
 	memset(&role, 0, sizeof(role));
+	used = 1;
 	role.loop = loop_new();
 	role.config.hubs[0].name = put("hub-a");
 	role.config.hubs[1].name = role.config.self_name = put("hub-b");

@@ -167,6 +167,10 @@ static void test_heads(void **state)
 	assert_int_equal(answer.status, 0);
 	assert_true(answer.retry_after_ms == 0 && answer.date_us == 0);
 	assert_string_equal(answer.warning, "");
+	/* A year beyond what microseconds can count. */
+	answer_header(&answer, &(struct answer_head){ false },
+	    STR_LIT("Date: Mon, 01 Jan 2025991 00:00:00 GMT\r\n"));
+	assert_true(answer.date_us >= 0);
 }
 
 static void test_many_warnings_are_cut(void **state)

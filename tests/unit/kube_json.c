@@ -168,10 +168,11 @@ static void test_sorted_is_by_value(void **state)
 		{ "[1e+21]", "[1000000000000000000000]" }, { "[12e21]", "[1.2E22]" } };
 	static const char *const different[][2] = { { "[9007199254740993]", "[9007199254740992]" },
 		{ "[0.1]", "[0.10000000000000001]" }, { "[1e3]", "[\"1e3\"]" },
-		{ "[1e3]", "[\"\\u0000#1e3\"]" }, { "[1e3]", "[1e4]" }, { "[-1.5]", "[1.5]" } };
+		{ "[1e3]", "[\"\\u0000#1e3\"]" }, { "[1e3]", "[1e4]" }, { "[-1.5]", "[1.5]" },
+		{ "[1.25e-9223372036854775808]", "[1.25e9223372036854775807]" } };
 
 	(void)state;
-	for (size_t i = 0; i < 15; i++) {
+	for (size_t i = 0; i < 16; i++) {
 		const char *const *pair = i < 9 ? equal[i] : different[i - 9];
 		json_t *a = kube_json_parse(str_of(pair[0]), NULL);
 		json_t *b = kube_json_parse(str_of(pair[1]), NULL);
