@@ -59,6 +59,10 @@ func (s *story) handOver(ctx context.Context, from, to *pair.Hub) error {
 	if err := s.state(ctx, from, "standby"); err != nil {
 		return err
 	}
+	// Its worker is told before its page opens, which waits for the API server to let writers in.
+	if err := s.state(ctx, to, "active"); err != nil {
+		return err
+	}
 	s.fact(to.Name, "%s handed the lead to %s", version(from), version(to))
 	return s.pointed(ctx, to)
 }
