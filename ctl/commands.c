@@ -146,7 +146,8 @@ static const struct command commands[] = {
 	    audit_command },
 	{ "archive",
 	    "archive list [--since SPAN] [--term N] | show NAME [--show-secrets] |\n"
-	    "       restore NAME --to-context HUB [--force] [--dry-run] [--yes OBJECT] |\n"
+	    "       restore NAME [--to-kubeconfig FILE] [--to-context HUB] [--force] [--dry-run]\n"
+	    "       [--yes OBJECT] |\n"
 	    "       prune [--older-than SPAN] [--keep N] [--dry-run] [--yes prune]\n"
 	    "       [--kubeconfig FILE] [--context HUB] [--namespace N] [-o text|json]",
 	    "what a rejoin kept before it replaced it: what a failover has lost",

@@ -222,7 +222,7 @@ func (s *story) configurationsFit(ctx context.Context) error {
 		words          []string
 	}{
 		{"", "configuration ok", 0, []string{"--ha-lease-duration", "4s", "--ha-padding-seconds=1s"}},
-		{"", "--ha-mode: mode: \"stanby\" is none of the choices", 2, []string{"--ha-mode=stanby"}},
+		{"", `--ha-mode: mode: \"stanby\" is none of the choices`, 2, []string{"--ha-mode=stanby"}},
 		{"", "self: hub-b here, hub-b there", 2, []string{"--ha-identity=hub-b", "--ha-mode", "standby", "--pair", b}},
 		{"elsewhere", "namespace: elsewhere here, kubeslice-controller there", 2, []string{"--pair", b}},
 		{"elsewhere", "it fits " + b, 0, []string{"--pair", b, "--ha-lease-namespace", pair.Namespace}},
