@@ -90,12 +90,12 @@ static void on_link_end(void *owner, struct link *link, bool broken, const char 
 		.a = { peer.role, peer.shard, link->generation } };
 
 	process->links[peer.role][peer.shard] = NULL;
-	link_free(link);
 	if (broken)
 		log_error("bad message from %s %u: %s", role_name(peer.role), peer.shard, why);
 	else
 		log_debug("link with %s %u ended: %s", role_name(peer.role), peer.shard, why);
 	send_control(process, &report, why);
+	link_free(link);
 	if (process->ops->on_link_end)
 		process->ops->on_link_end(process->ctx, peer);
 }

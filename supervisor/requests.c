@@ -144,8 +144,9 @@ static void on_exiting(struct process *process, const struct us_ctl *ctl)
 
 /* --- Links ---------------------------------------------------------------------------------- */
 
-/* Whether a report is about a link that is up now. One of a former generation says nothing about
- * its successor, whose far end may be another process (F20); one of no link at all kills. */
+/* Whether a report is about a link of the two processes that run now: the one that is up, or was
+ * until its other end told first. One of a former generation says nothing about its successor,
+ * whose far end may be another process (F20); one of no link at all kills. */
 static bool is_about_a_link(struct process *process, const struct us_ctl *ctl, struct role_id *peer)
 {
 	struct wire *wire = NULL;
@@ -155,7 +156,7 @@ static bool is_about_a_link(struct process *process, const struct us_ctl *ctl, s
 		wire = wire_between(process, *peer);
 	if (!wire)
 		process_kill(process, "it reports a link that it cannot have");
-	return wire && wire->up && wire->generation == ctl->a[2];
+	return wire && (wire->up || wire->cut) && wire->generation == ctl->a[2];
 }
 
 static void on_link_cut(struct process *process, const struct us_ctl *ctl)

@@ -87,6 +87,7 @@ struct wire {
 	struct process *ends[2];
 	uint64_t generation;
 	bool up;
+	bool cut; /* the generation is over, and the processes that it linked still live */
 	int64_t since_ns, again_ns;
 	struct children_backoff backoff;
 };

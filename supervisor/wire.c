@@ -87,6 +87,7 @@ static void grant(struct wire *wire, int64_t now_ns)
 	}
 	wire->generation++;
 	wire->up = true;
+	wire->cut = false;
 	wire->since_ns = now_ns;
 	for (int i = 0; i < 2; i++) {
 		const struct role_id peer = wire->ends[1 - i]->id;
@@ -125,7 +126,7 @@ void wire_forget(struct process *process)
 
 		if (wire->ends[0] != process && wire->ends[1] != process)
 			continue;
-		wire->up = false;
+		wire->up = wire->cut = false;
 		wire->again_ns = 0;
 		wire->backoff = (struct children_backoff){ 0 };
 	}
@@ -139,6 +140,7 @@ void wire_cut(struct process *process, struct role_id peer, int64_t now_ns)
 	if (!wire || !wire->up || process_of(process->supervisor, peer)->killed)
 		return;
 	wire->up = false;
+	wire->cut = true;
 	wire->again_ns = now_ns + children_link_delay(&wire->backoff, now_ns - wire->since_ns);
 	log_debug("link of %s and %s was cut: comes back in %lld s", wire->ends[0]->name,
 	    wire->ends[1]->name, (long long)((wire->again_ns - now_ns) / BASE_NS_PER_S));
