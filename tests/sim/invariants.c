@@ -253,6 +253,10 @@ static void who_gave_up_waits_two_seconds(struct world *w, struct node *n,
 
 	if (event->input == MACHINE_COMMAND || m->peer.tuple != n->last_tuple)
 		n->gave_up_ns = 0;
+	/* What a pause held back is tried as it ends, perhaps in the same step. */
+	for (unsigned i = 0; i < out->said_count; i++)
+		if (out->said[i].reason == REASON_PAUSE_ENDED)
+			n->gave_up_ns = 0;
 	n->last_tuple = m->peer.tuple;
 	if (tries && n->gave_up_ns && m->now_ns - n->gave_up_ns < S(2))
 		invariants_broken(w, "M2 who_gave_up_waits_two_seconds",
@@ -264,8 +268,6 @@ static void who_gave_up_waits_two_seconds(struct world *w, struct node *n,
 		if ((reason >= REASON_SELF_UNHEALTHY && reason <= REASON_BLOCKED) ||
 		    reason == REASON_BACKED_OUT || reason == REASON_CONFIRM_UNREAD)
 			n->gave_up_ns = m->now_ns;
-		if (reason == REASON_PAUSE_ENDED)
-			n->gave_up_ns = 0;
 	}
 }
 
