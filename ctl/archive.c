@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctl/consent.h"
 #include "ctl/json.h"
 #include "ctl/operate.h"
 #include "ctl/show.h"
@@ -107,13 +108,6 @@ enum ctl_exit archive_parse(int argc, char **argv, const char *options, bool nam
 	return CTL_DONE;
 }
 
-enum ctl_exit archive_exit_of(enum kubectl_outcome outcome, bool writes)
-{
-	if (outcome == KUBECTL_OK)
-		return CTL_DONE;
-	return outcome == KUBECTL_FAILED && writes ? CTL_UNKNOWN : CTL_REFUSED;
-}
-
 static void put_json(struct buf *out, const json_t *value)
 {
 	struct buf text = buf_make_secret(16u << 20);
@@ -183,7 +177,7 @@ static enum ctl_exit run_list(int argc, char **argv, struct buf *out, struct err
 		json_decref(all);
 		return code;
 	}
-	code = archive_exit_of(archived_read(&words.from, words.namespace, &list, err), false);
+	code = kubectl_exit(archived_read(&words.from, words.namespace, &list, err), false);
 	for (size_t i = 0; i < list.count; i++) {
 		if (!is_wanted(&words, &list.items[i], now_s))
 			continue;
@@ -248,7 +242,7 @@ static enum ctl_exit run_show(int argc, char **argv, struct buf *out, struct err
 		return code;
 	object = archived_load(&words.from, words.namespace, words.name, &record, &outcome, err);
 	if (!object)
-		return archive_exit_of(outcome, false);
+		return kubectl_exit(outcome, false);
 	if (!words.secrets)
 		archive_redact(object);
 	put_json(out, object);
@@ -294,18 +288,13 @@ static enum kubectl_outcome delete_some(const struct archive_words *words,
 
 static bool prune_consented(const struct archive_words *words, size_t count)
 {
-	char line[32] = "";
-
 	if (words->yes)
 		return strcmp(words->yes, "prune") == 0;
 	if (!isatty(STDIN_FILENO))
 		return false;
 	(void)fprintf(
 	    stderr, "%zu archived objects are deleted for good. Type prune to go on: ", count);
-	if (!fgets(line, sizeof(line), stdin))
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	return strcmp(line, "prune") == 0;
+	return consent_typed("prune");
 }
 
 static enum kubectl_outcome delete_all(const struct archive_words *words,
@@ -341,7 +330,7 @@ static enum ctl_exit prune(const struct archive_words *words, const struct archi
 		err_set(err, "prune: refused: not confirmed; in a script: --yes prune");
 		code = CTL_REFUSED;
 	} else if (!words->dry_run) {
-		code = archive_exit_of(delete_all(words, due, count, err), true);
+		code = kubectl_exit(delete_all(words, due, count, err), true);
 	}
 	if (code == CTL_DONE)
 		buf_printf(out, "prune: done: %zu archived objects %s, %zu stay\n", count,
@@ -360,7 +349,7 @@ static enum ctl_exit run_prune(int argc, char **argv, struct buf *out, struct er
 
 	if (code != CTL_DONE)
 		return code;
-	code = archive_exit_of(archived_read(&words.from, words.namespace, &list, err), false);
+	code = kubectl_exit(archived_read(&words.from, words.namespace, &list, err), false);
 	if (code == CTL_DONE)
 		code = prune(&words, &list, out, err);
 	archived_free(&list);

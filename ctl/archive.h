@@ -24,8 +24,6 @@ struct archive_words {
 /* options: those of the verb, each between spaces; named: it takes the name of an object, too. */
 enum ctl_exit archive_parse(int argc, char **argv, const char *options, bool named,
     struct archive_words *words, struct err *err);
-/* writes: what came of a request that was not answered is not known. */
-enum ctl_exit archive_exit_of(enum kubectl_outcome outcome, bool writes);
 /* restore.c */
 enum ctl_exit archive_restore(int argc, char **argv, struct buf *out, struct err *err);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ctl/archive.h"
+#include "ctl/consent.h"
 #include "ctl/show.h"
 
 #define DEFAULT_NAMESPACE "kubeslice-controller"
@@ -287,8 +288,6 @@ static void tell_plan(struct bootstrap *b)
 /* True when the first hub's name was given, by --yes or on the terminal. */
 static bool is_consented(struct bootstrap *b)
 {
-	char line[128] = "";
-
 	if (b->yes) {
 		if (strcmp(b->yes, b->hubs[0].name) == 0)
 			return true;
@@ -300,11 +299,8 @@ static bool is_consented(struct bootstrap *b)
 		if (!isatty(STDOUT_FILENO) && b->said->data)
 			(void)fputs(b->said->data, stderr);
 		(void)fprintf(stderr, "Type the name of the first hub to go on: ");
-		if (fgets(line, sizeof(line), stdin)) {
-			line[strcspn(line, "\n")] = '\0';
-			if (strcmp(line, b->hubs[0].name) == 0)
-				return true;
-		}
+		if (consent_typed(b->hubs[0].name))
+			return true;
 	}
 	err_set(b->err, "not confirmed: nothing was done; in a script: --yes %s", b->hubs[0].name);
 	return false;

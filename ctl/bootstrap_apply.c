@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/check.h"
-#include "ctl/archive.h"
 #include "ctl/bootstrap.h"
 #include "ctl/json.h"
 #include "ctl/manifests.h"
@@ -134,7 +133,7 @@ static enum ctl_exit exit_of(
     struct bootstrap *b, const struct bootstrap_cluster *cluster, enum kubectl_outcome outcome)
 {
 	return outcome == KUBECTL_OK ? CTL_DONE
-				     : bootstrap_fail(b, cluster, archive_exit_of(outcome, true));
+				     : bootstrap_fail(b, cluster, kubectl_exit(outcome, true));
 }
 
 static enum ctl_exit apply(

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/base64.h"
-#include "ctl/archive.h"
 #include "ctl/bootstrap.h"
 
 #define PATIENCE_S      30 /* a new binding takes its time to reach the authorizer */
@@ -202,7 +201,7 @@ static enum ctl_exit make_one(
 	struct buf token = buf_make_secret(TOKEN_MAX_BYTES), text = buf_make_secret(1 << 20);
 	char expires[40] = "", beside[1040];
 	enum kubectl_outcome outcome = ask_token(b, identity, expires, &token);
-	enum ctl_exit code = archive_exit_of(outcome, false);
+	enum ctl_exit code = kubectl_exit(outcome, false);
 
 	(void)snprintf(beside, sizeof(beside), "%s.new", path);
 	if (code == CTL_DONE) {
@@ -265,7 +264,7 @@ static enum ctl_exit take_worker_token(struct bootstrap *b, const struct bootstr
 	enum ctl_exit code;
 
 	(void)snprintf(account, sizeof(account), BOOTSTRAP_ACCOUNT "%s", worker->name);
-	code = archive_exit_of(
+	code = kubectl_exit(
 	    kubectl_run(&b->hubs[0].admin, words, (struct str){ NULL, 0 }, &encoded, b->err),
 	    false);
 	bootstrap_path(b, worker, "credentials/hub-a.token", path);

@@ -8,7 +8,8 @@
 
 #include "ctl/words.h"
 
-#define VALUE_FILES " --socket --kubeconfig --to-kubeconfig --offline "
+/* Options whose value is a file, as a case of a shell. */
+#define VALUE_FILES "--socket|--kubeconfig|--to-kubeconfig|--offline"
 
 static bool stands_earlier(const struct command *command, const struct words_word *word)
 {
@@ -61,10 +62,30 @@ static void put_names(struct buf *out)
 		buf_printf(out, " %s", command->name);
 }
 
-static void put_bash(struct buf *out)
+/* One case for each command: its verbs until one stands there, then its options. What a shell calls
+ * "no verb yet" and "offer these" is given. */
+static void put_cases(
+    struct buf *out, const char *indent, const char *no_verb, const char *offer, const char *end)
 {
 	const struct command *command;
 
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		if (strcmp(command->name, "help") == 0)
+			continue;
+		buf_printf(out, "%s%s) ", indent, command->name);
+		if (words_has_verbs(command)) {
+			buf_printf(out, "if %s; then %s", no_verb, offer);
+			put_words(out, command, WORDS_VERB);
+			buf_printf(out, "%s; else ", end);
+		}
+		buf_puts(out, offer);
+		put_words(out, command, WORDS_OPTION);
+		buf_printf(out, "%s%s ;;\n", end, words_has_verbs(command) ? "; fi" : "");
+	}
+}
+
+static void put_bash(struct buf *out)
+{
 	buf_puts(out,
 	    "# bash completion for understudyctl, made by `understudyctl completion bash`\n"
 	    "_understudyctl()\n{\n"
@@ -79,29 +100,14 @@ static void put_bash(struct buf *out)
 		      "\t\tesac\n\tdone\n"
 		      "\tcase $before in\n"
 		      "\t-o) words='text json' ;;\n"
-		      "\t--socket|--kubeconfig|--to-kubeconfig|--offline)\n"
+		      "\t" VALUE_FILES ")\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n"
 		      "\t*)\n\t\tcase $command in\n\t\t'') words='--socket --version --help");
 	put_names(out);
 	buf_puts(out, "' ;;\n\t\thelp) words='");
 	put_names(out);
 	buf_puts(out, "' ;;\n");
-	for (size_t i = 0; (command = command_at(i)); i++) {
-		if (strcmp(command->name, "help") == 0)
-			continue;
-		buf_printf(out, "\t\t%s) ", command->name);
-		if (words_has_verbs(command)) {
-			buf_puts(out, "if [ -z \"$verb\" ]; then words='");
-			put_words(out, command, WORDS_VERB);
-			buf_puts(out, "'; else words='");
-			put_words(out, command, WORDS_OPTION);
-			buf_puts(out, "'; fi ;;\n");
-		} else {
-			buf_puts(out, "words='");
-			put_words(out, command, WORDS_OPTION);
-			buf_puts(out, "' ;;\n");
-		}
-	}
+	put_cases(out, "\t\t", "[ -z \"$verb\" ]", "words='", "'");
 	buf_puts(out, "\t\tesac ;;\n\tesac\n"
 		      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
 		      "complete -F _understudyctl understudyctl\n");
@@ -125,26 +131,11 @@ static void put_zsh(struct buf *out)
 	    "\t\tesac\n\tdone\n"
 	    "\tcase $words[CURRENT-1] in\n"
 	    "\t-o) compadd text json; return ;;\n"
-	    "\t--socket|--kubeconfig|--to-kubeconfig|--offline) _files; return ;;\n\tesac\n"
+	    "\t" VALUE_FILES ") _files; return ;;\n\tesac\n"
 	    "\tcase $command in\n"
 	    "\t'') compadd -- --socket --version --help; _describe command commands ;;\n"
 	    "\thelp) _describe command commands ;;\n");
-	for (size_t i = 0; (command = command_at(i)); i++) {
-		if (strcmp(command->name, "help") == 0)
-			continue;
-		buf_printf(out, "\t%s) ", command->name);
-		if (words_has_verbs(command)) {
-			buf_puts(out, "if [[ -z $verb ]]; then compadd --");
-			put_words(out, command, WORDS_VERB);
-			buf_puts(out, "; else compadd --");
-			put_words(out, command, WORDS_OPTION);
-			buf_puts(out, "; fi ;;\n");
-		} else {
-			buf_puts(out, "compadd --");
-			put_words(out, command, WORDS_OPTION);
-			buf_puts(out, " ;;\n");
-		}
-	}
+	put_cases(out, "\t", "[[ -z $verb ]]", "compadd --", "");
 	buf_puts(out, "\tesac\n}\n_understudyctl \"$@\"\n");
 }
 
@@ -168,7 +159,7 @@ static void put_fish_option(
 static void put_fish(struct buf *out)
 {
 	const struct command *command;
-	struct words_word word, first;
+	struct words_word word;
 
 	buf_puts(out, "# Made by `understudyctl completion fish`.\n"
 		      "complete -c understudyctl -f\n"
@@ -192,8 +183,7 @@ static void put_fish(struct buf *out)
 			buf_puts(out, "'\n");
 		}
 		while (words_next(&scan, &word))
-			if (word.kind == WORDS_OPTION && words_option(command, word.text, &first) &&
-			    first.text.p == word.text.p)
+			if (word.kind == WORDS_OPTION && !stands_earlier(command, &word))
 				put_fish_option(out, command, &word);
 	}
 }

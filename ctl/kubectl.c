@@ -171,3 +171,10 @@ enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *cons
 	buf_free(&said);
 	return outcome;
 }
+
+enum ctl_exit kubectl_exit(enum kubectl_outcome outcome, bool writes)
+{
+	if (outcome == KUBECTL_OK)
+		return CTL_DONE;
+	return outcome == KUBECTL_FAILED && writes ? CTL_UNKNOWN : CTL_REFUSED;
+}

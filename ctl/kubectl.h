@@ -31,5 +31,7 @@ enum kubectl_outcome {
  * failure err holds its words, made printable. */
 enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *const *words,
     struct str input, struct buf *out, struct err *err);
+/* writes: what came of a request that was not answered is not known. */
+enum ctl_exit kubectl_exit(enum kubectl_outcome outcome, bool writes);
 
 #endif

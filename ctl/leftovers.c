@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl/consent.h"
 #include "ctl/json.h"
 #include "ctl/kubectl.h"
 #include "ctl/show.h"
@@ -289,12 +290,6 @@ static enum ctl_exit parse(int argc, char **argv, struct words *words, struct er
 	return CTL_DONE;
 }
 
-static enum ctl_exit exit_of(enum kubectl_outcome outcome)
-{
-	return outcome == KUBECTL_OK ? CTL_DONE
-				     : (outcome == KUBECTL_FAILED ? CTL_UNKNOWN : CTL_REFUSED);
-}
-
 /* Who leads, by the hub's own objects; err says why it is not this one. hub: its name. */
 static enum ctl_exit check_leads(const struct words *words, struct buf *hub, struct err *err)
 {
@@ -399,8 +394,6 @@ static void put_item(struct buf *out, const struct leftover *item, const char *w
 static bool consented(
     const struct words *words, const struct verb *verb, const char *hub, struct buf *out)
 {
-	char line[300] = "";
-
 	if (words->yes)
 		return strcmp(words->yes, hub) == 0;
 	if (!isatty(STDIN_FILENO))
@@ -408,10 +401,7 @@ static bool consented(
 	(void)fwrite(out->data, 1, out->len, stderr);
 	buf_clear(out);
 	(void)fprintf(stderr, "%s\nType the name of this hub, %s, to go on: ", verb->consent, hub);
-	if (!fgets(line, sizeof(line), stdin))
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	return strcmp(line, hub) == 0;
+	return consent_typed(hub);
 }
 
 /* Each for itself: what was changed, or was not answered, is named, and the rest goes on. */
@@ -432,7 +422,7 @@ static enum ctl_exit write_all(const struct words *words, const struct verb *ver
 		put_item(out, &list->items[i],
 		    outcome == KUBECTL_CONFLICT ? "was changed meanwhile, and is left as it is"
 						: err->text);
-		now = exit_of(outcome);
+		now = kubectl_exit(outcome, true);
 		code = now > code ? now : code;
 	}
 	if (code == CTL_DONE)

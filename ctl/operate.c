@@ -12,12 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctl/consent.h"
 #include "ctl/show.h"
 
-#define ASK_AGAIN_MS  250
-#define PATIENCE_MS   20000  /* without --wait: the steps of a switchover, its 10 s among them */
-#define WAIT_MS       600000 /* with it, unless --timeout says otherwise */
-#define MAX_HUB_BYTES 256
+#define ASK_AGAIN_MS 250
+#define PATIENCE_MS  20000  /* without --wait: the steps of a switchover, its 10 s among them */
+#define WAIT_MS      600000 /* with it, unless --timeout says otherwise */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -294,17 +294,12 @@ enum ctl_exit operate_switchover(
 static bool typed_consent(const json_t *document, const char *hub, const char *what)
 {
 	struct buf text = buf_make(1 << 16);
-	char line[MAX_HUB_BYTES + 2] = "";
-
 	if (!isatty(STDIN_FILENO))
 		return false;
 	show_hubs(document, &text);
 	(void)fprintf(stderr, "%s\n%s\nType the name of this hub to go on: ", text.data, what);
 	buf_free(&text);
-	if (!fgets(line, sizeof(line), stdin))
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	return strcmp(line, hub) == 0;
+	return consent_typed(hub);
 }
 
 enum ctl_exit operate_consent(const struct ctl_options *options, const char *yes, const char *what,

@@ -8,6 +8,7 @@
 
 #include "ctl/archive.h"
 #include "ctl/archived.h"
+#include "ctl/consent.h"
 #include "ctl/json.h"
 #include "ctl/show.h"
 #include "kube/json.h"
@@ -208,8 +209,6 @@ static enum kubectl_outcome write_object(struct restoring *restoring, struct err
 /* Replacing what is newer takes its name, typed or given. */
 static bool consented(const struct restoring *restoring)
 {
-	char line[430] = "";
-
 	if (restoring->words->yes)
 		return strcmp(restoring->words->yes, restoring->title) == 0;
 	if (!isatty(STDIN_FILENO))
@@ -218,10 +217,7 @@ static bool consented(const struct restoring *restoring)
 	    "What is on the hub that leads is replaced by what was archived, and is kept nowhere "
 	    "else.\nType its name, %s, to go on: ",
 	    restoring->title);
-	if (!fgets(line, sizeof(line), stdin))
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	return strcmp(line, restoring->title) == 0;
+	return consent_typed(restoring->title);
 }
 
 static enum ctl_exit restore(struct restoring *restoring, struct buf *out, struct err *err)
@@ -232,7 +228,7 @@ static enum ctl_exit restore(struct restoring *restoring, struct buf *out, struc
 	if (outcome == KUBECTL_OK)
 		outcome = check_place(restoring, err);
 	if (outcome != KUBECTL_OK)
-		return archive_exit_of(outcome, false);
+		return kubectl_exit(outcome, false);
 	if (restoring->present && !archive_differs(restoring->object, restoring->present)) {
 		buf_printf(out, "restore: done: %s is there and equal\n", title);
 		return CTL_DONE;
@@ -256,7 +252,7 @@ static enum ctl_exit restore(struct restoring *restoring, struct buf *out, struc
 		    err, "restore: refused: %s was changed or made meanwhile: look again", title);
 	else if (outcome == KUBECTL_FAILED)
 		err->text[sizeof(err->text) - 1] = '\0'; /* kubectl's words; not known yet */
-	return archive_exit_of(outcome, !restoring->words->dry_run);
+	return kubectl_exit(outcome, !restoring->words->dry_run);
 }
 
 enum ctl_exit archive_restore(int argc, char **argv, struct buf *out, struct err *err)
@@ -279,7 +275,7 @@ enum ctl_exit archive_restore(int argc, char **argv, struct buf *out, struct err
 	restoring.object = archived_load(
 	    &words.from, words.namespace, words.name, &restoring.record, &outcome, err);
 	if (!restoring.object)
-		return archive_exit_of(outcome, false);
+		return kubectl_exit(outcome, false);
 	aim(&restoring);
 	archive_make_restorable(restoring.object);
 	code = restore(&restoring, out, err);
