@@ -139,20 +139,31 @@ static void put_zsh(struct buf *out)
 	buf_puts(out, "\tesac\n}\n_understudyctl \"$@\"\n");
 }
 
+/* Whether it is one of VALUE_FILES, whole. */
+static bool takes_a_file(struct str option)
+{
+	for (const char *at = VALUE_FILES; *at; at += at[0] == '|') {
+		size_t n = strcspn(at, "|");
+
+		if (str_equal(option, (struct str){ at, n }))
+			return true;
+		at += n;
+	}
+	return false;
+}
+
 static void put_fish_option(
     struct buf *out, const struct command *command, const struct words_word *word)
 {
 	bool is_long = word->text.n > 2 && word->text.p[1] == '-';
-	char spaced[64];
 	size_t skip = is_long ? 2 : 1;
 
 	buf_printf(out, "complete -c understudyctl -n '__fish_seen_subcommand_from %s' -%c %.*s",
 	    command->name, is_long ? 'l' : 's', (int)(word->text.n - skip), word->text.p + skip);
-	(void)str_copy(spaced, sizeof(spaced), word->text);
-	if (strcmp(spaced, "-o") == 0)
+	if (str_equal(word->text, STR_LIT("-o")))
 		buf_puts(out, " -x -a 'text json'");
 	else if (word->value.n)
-		buf_puts(out, strstr(VALUE_FILES, spaced) ? " -r -F" : " -x");
+		buf_puts(out, takes_a_file(word->text) ? " -r -F" : " -x");
 	buf_puts(out, "\n");
 }
 

@@ -136,6 +136,8 @@ offers 'bash zsh fish ' understudyctl completion ''
 offers 'history ' understudyctl help hi
 offers ' ' understudyctl status no
 report 'bash completes commands, verbs, options and formats' "$problems"
+report 'fish offers files for options that take one, and for no other' \
+	"$("$build/understudyctl" completion fish | grep -e '-r -F$' | grep -vE ' -l (socket|kubeconfig|to-kubeconfig|offline) ')"
 for shell in zsh fish; do
 	command -v $shell >/dev/null || continue
 	"$build/understudyctl" completion $shell >"$root/script"
