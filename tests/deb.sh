@@ -10,15 +10,7 @@ work=$(mktemp -d)
 # Never into what is still mounted.
 trap 'umount "$work/root/proc" "$work/root/run" 2>/dev/null; rm -rf --one-file-system "$work"' EXIT
 chmod 0755 "$work"
-failed=0
-report() { # NAME PROBLEMS
-	if [ -z "$2" ]; then
-		echo "ok - $1"
-	else
-		echo "not ok - $1: $(printf '%s' "$2" | tr '\n' ';' | head -c 600)"
-		failed=1
-	fi
-}
+. tests/report.sh
 tools/packages.sh lintian mmdebstrap >&2 || exit
 problems=
 packaging/deb.sh "$build" >/dev/null || problems='it cannot be built'

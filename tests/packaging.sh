@@ -8,15 +8,7 @@ cd "$(dirname "$0")/.." || exit
 build=${BUILD:-build}
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-failed=0
-report() { # NAME PROBLEMS
-	if [ -z "$2" ]; then
-		echo "ok - $1"
-	else
-		echo "not ok - $1: $(printf '%s' "$2" | tr '\n' ';' | head -c 600)"
-		failed=1
-	fi
-}
+. tests/report.sh
 unit=packaging/understudyd.service
 
 problems=$(make --no-print-directory BUILD="$build" DESTDIR="$root" install 2>&1 >/dev/null)

@@ -8,9 +8,7 @@ build=${BUILD:-build}
 clang=$(command -v clang-14 || command -v clang)
 if ! printf 'int LLVMFuzzerTestOneInput(const char *d, long n) { return !d && n; }' |
 	"${clang:-false}" -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null; then
-	apt-get update -qq >/dev/null
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-		clang-14 libclang-rt-14-dev >/dev/null || exit 1
+	tools/packages.sh clang-14 libclang-rt-14-dev || exit 1
 	clang=$(command -v clang-14)
 fi
 make --no-print-directory -s -j"$(nproc)" BUILD="$build/fuzz.clang" CC="$clang" \

@@ -8,13 +8,7 @@ build=${BUILD:-build}
 layers='base policy ipc kube'
 processes='supervisor runner loader dialer observer elector syncer publisher repointer follower monitor ctl'
 
-report() { # NAME PROBLEMS
-	if [ -z "$2" ]; then
-		echo "ok - $1"
-	else
-		echo "not ok - $1: $(printf '%s' "$2" | head -c 600)"
-	fi
-}
+. tests/report.sh
 
 # --- Include direction: process -> kube -> ipc -> policy -> base ---------------------------
 rank() {

@@ -4,15 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
-need=
-for tool in clang-format clang-tidy cppcheck shellcheck; do
-	command -v $tool >/dev/null || need="$need $tool"
-done
-if [ -n "$need" ]; then
-	apt-get update -qq >/dev/null
-	# shellcheck disable=SC2086
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need >/dev/null || exit 1
-fi
+tools/packages.sh clang-format clang-tidy cppcheck shellcheck || exit 1
 mapfile -t c < <(git ls-files '*.c' '*.h')
 mapfile -t units < <(git ls-files '*.c')
 mapfile -t shell < <(git ls-files '*.sh' .ci/run)
