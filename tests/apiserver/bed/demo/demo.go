@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -171,13 +170,9 @@ func (s *story) activate(ctx context.Context) error {
 	if err := s.reconciler(s.a); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(s.Root, "tests/apiserver/samples/hub-objects.yaml"))
-	if err != nil {
-		return err
-	}
 	var n int
 	err = s.write(ctx, func() (err error) {
-		n, err = s.a.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace})
+		n, err = s.a.ApplySamples(ctx)
 		return err
 	})
 	if err != nil {

@@ -83,19 +83,6 @@ func (r *run) check(problem error, format string, arguments ...any) {
 	fmt.Fprintf(r.Out, "not ok - hostile: %s: %s\n", name, strings.ReplaceAll(problem.Error(), "\n", "; "))
 }
 
-// eventually asks until the answer is nil, and returns the last problem when it never was.
-func eventually(ctx context.Context, ask func() error) error {
-	var last error
-	_, err := see.Until(ctx, patience, 50*time.Millisecond, func() bool {
-		last = ask()
-		return last == nil
-	})
-	if err != nil {
-		return errors.Join(last, err)
-	}
-	return nil
-}
-
 // stays asks for a while; the answer must be nil each time.
 func stays(ctx context.Context, long time.Duration, ask func() error) error {
 	end := time.Now().Add(long)
@@ -149,18 +136,14 @@ func (r *run) start(ctx context.Context) error {
 	if _, _, err := see.Page(ctx, r.a, true, patience); err != nil {
 		return errors.Join(err, r.a.Fault())
 	}
-	text, err := os.ReadFile(filepath.Join(r.Root, "tests/apiserver/samples/hub-objects.yaml"))
-	if err != nil {
-		return err
-	}
-	if _, err := r.a.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace}); err != nil {
+	if _, err := r.a.ApplySamples(ctx); err != nil {
 		return err
 	}
 	if err := r.b.Start(); err != nil {
 		return err
 	}
 	for _, w := range r.pair.Workers {
-		if err := eventually(ctx, func() error { return w.Join(ctx) }); err != nil {
+		if err := see.Eventually(ctx, patience, func() error { return w.Join(ctx) }); err != nil {
 			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
@@ -169,7 +152,7 @@ func (r *run) start(ctx context.Context) error {
 }
 
 func (r *run) armed(ctx context.Context) error {
-	return eventually(ctx, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if err := r.b.Fault(); err != nil {
 			return err
 		}
@@ -184,7 +167,7 @@ func (r *run) armed(ctx context.Context) error {
 func (r *run) follow(ctx context.Context, h *pair.Hub) error {
 	var wrong []error
 	for _, w := range r.pair.Workers {
-		wrong = append(wrong, eventually(ctx, func() error {
+		wrong = append(wrong, see.Eventually(ctx, patience, func() error {
 			o, err := w.Admin.Get(ctx, pair.Controllers.Path("", "active"))
 			if err == nil && (o.Text("spec", "identity") != h.Name || o.Text("status", "connectedEndpoint") != h.Cluster.URL()) {
 				err = fmt.Errorf("%s is told %s and connected to %q", w.Name, o.Text("spec", "identity"), o.Text("status", "connectedEndpoint"))
@@ -200,7 +183,7 @@ func (r *run) delivered(ctx context.Context) error {
 	var wrong []error
 	for _, w := range r.pair.Workers {
 		for _, h := range r.pair.Hubs {
-			wrong = append(wrong, eventually(ctx, func() error {
+			wrong = append(wrong, see.Eventually(ctx, patience, func() error {
 				o, err := w.Admin.Get(ctx, kube.Secrets.Path("kubeslice-system", "understudy-hub-"+h.Name))
 				if err == nil && o.Text("data", "token") == "" {
 					err = fmt.Errorf("%s has no token from %s", w.Name, h.Name)
@@ -215,7 +198,7 @@ func (r *run) delivered(ctx context.Context) error {
 // leads waits until hub-a's page is open in a term: on a machine that is busy it may miss a renewal,
 // which is no promotion of the other hub.
 func (r *run) leads(ctx context.Context, term uint64) error {
-	return eventually(ctx, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if now, leads := see.Leading(r.a); !leads || now != term {
 			return fmt.Errorf("hub-a's page is not open in term %d (%v, %d)", term, leads, now)
 		}
@@ -268,7 +251,7 @@ func (r *run) order(ctx context.Context, role, words string, uids ...int) error 
 
 // end kills the process of hub-b under a uid, once there is one.
 func (r *run) end(ctx context.Context, uid int) error {
-	return eventually(ctx, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		for _, role := range r.b.Roles() {
 			if role.UID == r.b.UIDBase()+uid {
 				return syscall.Kill(role.Pid, syscall.SIGKILL)
@@ -287,7 +270,7 @@ func (r *run) logged(since int) string {
 // says waits for a text in the log, and returns the line that it is in.
 func (r *run) says(ctx context.Context, since int, texts ...string) (string, error) {
 	var line string
-	err := eventually(ctx, func() error {
+	err := see.Eventually(ctx, patience, func() error {
 		for l := range strings.Lines(r.logged(since)) {
 			has := true
 			for _, text := range texts {

@@ -115,7 +115,7 @@ func (r *run) syncer(ctx context.Context) error {
 // equal waits until hub-b's own comparison of the hubs finds no difference. Of what a hostile syncer
 // made up there may be so much that its deletion waits for a person's word (H8).
 func (r *run) equal(ctx context.Context) error {
-	return eventually(ctx, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		out, code, err := r.b.Ctl(ctx, 0, "sync", "diff")
 		if strings.Contains(out, "its deletion is held") {
 			_, _, _ = r.b.Ctl(ctx, 0, "sync", "confirm-deletes", "--yes", "hub-b")
@@ -231,7 +231,7 @@ func (r *run) failOver(ctx context.Context) error {
 	r.check(err, "and it has the slices")
 
 	var workload int
-	err = eventually(ctx, func() error {
+	err = see.Eventually(ctx, patience, func() error {
 		if workload = r.b.Workload(); workload == 0 {
 			return errors.New("hub-b leads and runs no workload")
 		}
@@ -239,7 +239,7 @@ func (r *run) failOver(ctx context.Context) error {
 	})
 	roles := r.b.Roles()
 	r.b.Kill()
-	r.check(errors.Join(err, eventually(ctx, func() error { return allGone(r.b, roles, workload) })),
+	r.check(errors.Join(err, see.Eventually(ctx, patience, func() error { return allGone(r.b, roles, workload) })),
 		"hub-b's supervisor is killed: all %d processes end with it, and the workload (P9)", len(roles))
 	return nil
 }
@@ -264,7 +264,7 @@ func (r *run) frozen(ctx context.Context) error {
 			return err
 		}
 	}
-	return eventually(ctx, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if pid := r.a.Workload(); pid != 0 {
 			return fmt.Errorf("pid %d still runs", pid)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // synced is the label of copies, archived the type of the Secrets in which a syncer keeps what it
@@ -82,7 +83,7 @@ func (all contents) readGroup(ctx context.Context, client *kube.Client, path str
 			continue
 		}
 		var list kube.Object
-		if err := eventually(ctx, func() (err error) { // 429 while a storage nobody asked for begins
+		if err := see.Eventually(ctx, patience, func() (err error) { // 429 while a storage nobody asked for begins
 			list, err = client.Get(ctx, path+"/"+name)
 			return err
 		}); err != nil {

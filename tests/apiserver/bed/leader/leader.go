@@ -90,11 +90,7 @@ func setUp(ctx context.Context, o Options) (*stage, error) {
 	if _, _, err := see.Page(ctx, p.Hubs[0], true, patience); err != nil {
 		return s, fmt.Errorf("hub-a leads: %w", errors.Join(err, p.Hubs[0].Fault()))
 	}
-	text, err := os.ReadFile(filepath.Join(o.Root, "tests/apiserver/samples/hub-objects.yaml"))
-	if err != nil {
-		return s, err
-	}
-	if _, err := p.Hubs[0].Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace}); err != nil {
+	if _, err := p.Hubs[0].ApplySamples(ctx); err != nil {
 		return s, fmt.Errorf("sample objects: %w", err)
 	}
 	if err := p.Hubs[1].Start(); err != nil {

@@ -157,11 +157,8 @@ func (r *run) start(ctx context.Context) error {
 
 // join lets worker-1, which is a cluster of its own, follow.
 func (r *run) join(ctx context.Context) error {
-	text, err := os.ReadFile(filepath.Join(r.Root, "tests/apiserver/samples/hub-objects.yaml"))
+	_, err := r.pair.Hubs[0].ApplySamples(ctx)
 	if err != nil {
-		return err
-	}
-	if _, err := r.pair.Hubs[0].Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace}); err != nil {
 		return err
 	}
 	w := r.pair.Worker

@@ -11,6 +11,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 var (
@@ -33,7 +34,7 @@ func (r *run) notMirrored(ctx context.Context) error {
 	if _, err := r.a.Admin.Merge(ctx, path, credentials("green-worker-1-worker-2")); err != nil {
 		return err
 	}
-	r.check("and is not when the reference is good again", eventually(ctx, patience, func() error {
+	r.check("and is not when the reference is good again", see.Eventually(ctx, patience, func() error {
 		if listed(ctx, r.b, "kubeslice-cisco/elsewhere", "referenced") == nil {
 			return errors.New("it is still listed")
 		}
@@ -95,7 +96,7 @@ func (r *run) afterResync(ctx context.Context, ask func() error) error {
 		if _, err = r.ctl(ctx, r.b, 0, nil, "sync", "resync", "SliceQoSConfig"); err != nil {
 			return err
 		}
-		if err = eventually(ctx, 4*time.Second, ask); err == nil {
+		if err = see.Eventually(ctx, 4*time.Second, ask); err == nil {
 			return nil
 		}
 	}
@@ -132,7 +133,7 @@ func (r *run) lostByFailover(ctx context.Context) error {
 	if err := r.a.Start(); err != nil {
 		return err
 	}
-	return eventually(ctx, 3*patience, func() error {
+	return see.Eventually(ctx, 3*patience, func() error {
 		if !r.a.Armed(ctx) {
 			return errors.New("hub-a is not armed and complete")
 		}
@@ -147,7 +148,7 @@ func (r *run) archive(ctx context.Context) error {
 	from, to := []string{"--kubeconfig", r.a.Cluster.Kubeconfig()}, []string{"--to-kubeconfig", r.b.Cluster.Kubeconfig()}
 	archive := func(words ...string) []string { return append(slices.Concat([]string{"archive"}, words), from...) }
 
-	r.check("the own Lease tells how far the rejoin was, and what it archived", eventually(ctx, patience, func() error {
+	r.check("the own Lease tells how far the rejoin was, and what it archived", see.Eventually(ctx, patience, func() error {
 		o, err := r.a.Admin.Get(ctx, kube.Leases.Path(pair.Namespace, "kubeslice-controller-ha"))
 		var said kube.Object
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // many is more than the brake lets go at once (H8).
@@ -48,7 +49,7 @@ func (r *run) loseMany(ctx context.Context, name string) error {
 
 // holds waits until hub-b's status shows so many held deletions.
 func (r *run) holds(ctx context.Context, want int64) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err == nil && (o.Get("mirror") == nil || o.Int("mirror", "heldDeletes") != want) {
 			err = fmt.Errorf("%v, not %d held deletions", o.Get("mirror"), want)
@@ -60,7 +61,7 @@ func (r *run) holds(ctx context.Context, want int64) error {
 // synced waits until hub-b's mirror says that all of it is in order; of a hub that just started the
 // armed record says so too soon.
 func (r *run) synced(ctx context.Context) error {
-	return eventually(ctx, 2*patience, func() error {
+	return see.Eventually(ctx, 2*patience, func() error {
 		_, err := r.ctl(ctx, r.b, 0, []string{"mirror        Synced, complete"}, "sync", "status")
 		return err
 	})
@@ -95,7 +96,7 @@ func (r *run) held(ctx context.Context) error {
 	r.check("they are all there", r.holds(ctx, many))
 	r.ctlCheck(ctx, "sync diff tells them", r.b, 1, []string{"SliceConfig kubeslice-cisco/kept-03: only on this hub (its deletion is held", "15 differ"}, "sync", "diff")
 	r.ctlCheck(ctx, "sync discard", r.b, 0, []string{"15 copies stay and are left alone"}, "sync", "discard", "--yes", "hub-b")
-	r.check("keeps the copies and says so on each", eventually(ctx, patience, func() error {
+	r.check("keeps the copies and says so on each", see.Eventually(ctx, patience, func() error {
 		n, kept, err := r.copies(ctx, "kept")
 		if err == nil && (n != many || kept != many) {
 			err = fmt.Errorf("%d copies, %d of them marked", n, kept)
@@ -125,7 +126,7 @@ func (r *run) held(ctx context.Context) error {
 		return err
 	}
 	r.ctlCheck(ctx, "sync confirm-deletes", r.b, 0, []string{"confirm-deletes", "15 copies are deleted"}, "sync", "confirm-deletes", "--yes", "hub-b")
-	r.check("lets exactly these go", eventually(ctx, patience, func() error {
+	r.check("lets exactly these go", see.Eventually(ctx, patience, func() error {
 		n, _, err := r.copies(ctx, "gone")
 		if kept, _, _ := r.copies(ctx, "kept"); err == nil && (n != 0 || kept != many) {
 			err = fmt.Errorf("%d are left, and %d of the others", n, kept)
@@ -185,7 +186,7 @@ func (r *run) restored(ctx context.Context) error {
 	if err := r.a.Start(); err != nil {
 		return err
 	}
-	r.check("a restored source freezes the mirror, and sync status says what to do", eventually(ctx, 3*patience, func() error {
+	r.check("a restored source freezes the mirror, and sync status says what to do", see.Eventually(ctx, 3*patience, func() error {
 		_, err := r.ctl(ctx, r.b, 0, []string{"Blocked", "went back in time", "accept-restore"}, "sync", "status")
 		return err
 	}))
@@ -194,13 +195,13 @@ func (r *run) restored(ctx context.Context) error {
 	if err := r.b.Start(); err != nil {
 		return err
 	}
-	r.check("also after a restart of the Standby", eventually(ctx, 3*patience, func() error {
+	r.check("also after a restart of the Standby", see.Eventually(ctx, 3*patience, func() error {
 		_, err := r.ctl(ctx, r.b, 0, []string{"Blocked", "went back in time"}, "sync", "status")
 		return err
 	}))
 	r.check("nothing is overwritten meanwhile", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), five))
 	// What is not there is known when the lists that show the restore are complete.
-	r.check("accept-restore --dry-run lists what would be archived", eventually(ctx, patience, func() error {
+	r.check("accept-restore --dry-run lists what would be archived", see.Eventually(ctx, patience, func() error {
 		defer kube.Pause(ctx, time.Second)
 		_, err := r.ctl(ctx, r.b, 0, []string{
 			"SliceConfig kubeslice-cisco/edited: other on the source: archived, then replaced",
@@ -215,7 +216,7 @@ func (r *run) restored(ctx context.Context) error {
 		}
 		return nil
 	}))
-	r.check("and deletes what it has lost", eventually(ctx, patience, func() error {
+	r.check("and deletes what it has lost", see.Eventually(ctx, patience, func() error {
 		return gone(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "lost-by-restore"))
 	}))
 	kept, err := archived(ctx, r.b)

@@ -8,14 +8,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/fault"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // patience is far beyond what is right; a busy machine is no fault.
@@ -129,21 +128,6 @@ func (r *run) check(name string, problem error) {
 	fmt.Fprintf(r.Out, "not ok - mirror: %s: %v\n", name, problem)
 }
 
-// eventually asks until the answer is nil, and returns the last problem when it never was.
-func eventually(ctx context.Context, patience time.Duration, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		err := ask()
-		if err == nil {
-			return nil
-		}
-		if !kube.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("after %v: %w", patience, err)
-		}
-	}
-}
-
 func (r *run) start(ctx context.Context) error {
 	if err := r.proxy(); err != nil {
 		return err
@@ -157,11 +141,7 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.leads(ctx, r.a); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(r.Root, "tests/apiserver/samples/hub-objects.yaml"))
-	if err != nil {
-		return err
-	}
-	if _, err := r.a.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": pair.Namespace}); err != nil {
+	if _, err := r.a.ApplySamples(ctx); err != nil {
 		return err
 	}
 	if err := r.b.Start(); err != nil {
@@ -172,7 +152,7 @@ func (r *run) start(ctx context.Context) error {
 
 // role waits for HubRole/self, the API server's own view of the hub.
 func role(ctx context.Context, h *pair.Hub, want string) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		o, err := h.Admin.Get(ctx, pair.HubRoles.Path("", "self"))
 		if err == nil && o.Text("spec", "role") != want {
 			err = fmt.Errorf("%s is %s, not %s", h.Name, o.Text("spec", "role"), want)
@@ -187,7 +167,7 @@ func (r *run) armed(ctx context.Context, h *pair.Hub) error { return armedWithin
 
 // armedWithin says what the hub lacks, if it is not armed and complete in time.
 func armedWithin(ctx context.Context, h *pair.Hub, patience time.Duration) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if h.Armed(ctx) {
 			return nil
 		}
@@ -210,7 +190,7 @@ func gone(ctx context.Context, h *pair.Hub, path string) error {
 
 // copied returns the copy at a path once it satisfies is.
 func copied(ctx context.Context, h *pair.Hub, path string, is func(kube.Object) error) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		o, err := h.Admin.Get(ctx, path)
 		if err != nil {
 			return err
@@ -226,5 +206,5 @@ func any_(kube.Object) error { return nil }
 
 // says is the reason that a hub's status lists for an object, or an error.
 func (r *run) says(ctx context.Context, h *pair.Hub, object, word string) error {
-	return eventually(ctx, patience, func() error { return listed(ctx, h, object, word) })
+	return see.Eventually(ctx, patience, func() error { return listed(ctx, h, object, word) })
 }

@@ -12,6 +12,7 @@ import (
 	"understudy.test/bed/fault"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // memory is the most that a syncer may hold while it gets the largest objects that a server stores.
@@ -84,7 +85,7 @@ func (r *run) deep(ctx context.Context) error {
 	defer breakGlass.Close()
 	// The servers take a moment to know the field.
 	for _, client := range []*kube.Client{r.a.Admin, breakGlass} {
-		if err := eventually(ctx, patience, func() error {
+		if err := see.Eventually(ctx, patience, func() error {
 			trial, err := client.Create(ctx, rotations.Path(pair.Project, "")+"?dryRun=All", named(o, "deep"))
 			if err == nil && trial.Get("spec", "deep") == nil {
 				err = errors.New("the field is pruned")
@@ -184,7 +185,7 @@ func (r *run) large(ctx context.Context) error {
 func (r *run) restart(ctx context.Context) error {
 	old := pidOf(r.b, "syncer")
 	r.b.Restart()
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if now := pidOf(r.b, "syncer"); now == 0 || now == old {
 			return errors.New("the syncer does not come back")
 		}
@@ -194,7 +195,7 @@ func (r *run) restart(ctx context.Context) error {
 
 // equal waits until both hubs hold the same.
 func (r *run) equal(ctx context.Context) error {
-	return eventually(ctx, 2*patience, func() error {
+	return see.Eventually(ctx, 2*patience, func() error {
 		d, err := r.compare(ctx, r.a, r.b)
 		if err == nil {
 			err = d.problem()
@@ -273,7 +274,7 @@ func (r *run) manyObjects(ctx context.Context) error {
 		return err
 	}
 	r.proxies[r.a].Plan(nil)
-	err := eventually(ctx, 2*patience, func() error { // a busy server does not do it in one request's time
+	err := see.Eventually(ctx, 2*patience, func() error { // a busy server does not do it in one request's time
 		_, err := r.a.Admin.Do(ctx, http.MethodDelete, qualities.Path(pair.Project, "")+"?fieldSelector=metadata.name!=steady", "", nil)
 		return err
 	})
@@ -301,7 +302,7 @@ func (r *run) emptyLists(ctx context.Context) error {
 		return err
 	}
 	// Whether it holds them or finds them by name: it has an opinion once no list is missing.
-	err := eventually(ctx, patience, func() error {
+	err := see.Eventually(ctx, patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err == nil && o.Int("mirror", "heldDeletes") == 0 && o.Get("mirror", "complete") != true {
 			err = fmt.Errorf("mirror %v", o.Get("mirror"))
@@ -321,7 +322,7 @@ func (r *run) emptyLists(ctx context.Context) error {
 	if err := r.restart(ctx); err != nil {
 		return err
 	}
-	r.check("with honest lists nothing is held any more", eventually(ctx, patience, func() error {
+	r.check("with honest lists nothing is held any more", see.Eventually(ctx, patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err == nil && o.Int("mirror", "heldDeletes") != 0 {
 			err = fmt.Errorf("%d are held", o.Int("mirror", "heldDeletes"))

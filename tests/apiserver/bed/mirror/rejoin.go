@@ -14,6 +14,7 @@ import (
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 const lost = "kubeslice-lost"
@@ -127,7 +128,7 @@ func (r *run) applied(ctx context.Context, client *kube.Client, query string, ex
 // docs/mirror.md.
 func (r *run) handedOver(ctx context.Context) error {
 	// The policy that guards the copies follows the role with a moment's delay.
-	r.check("a tool applies its object on the promoted hub without a conflict", eventually(ctx, patience, func() error {
+	r.check("a tool applies its object on the promoted hub without a conflict", see.Eventually(ctx, patience, func() error {
 		return r.applied(ctx, r.b.Admin, "&dryRun=All", true)
 	}))
 	path := kube.SliceConfigs.Path(pair.Project, "shop")

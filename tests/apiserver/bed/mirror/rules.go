@@ -9,6 +9,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // create makes an object on hub-a in the project's namespace.
@@ -294,7 +295,7 @@ func (r *run) finalizers(ctx context.Context) error {
 	}))
 	_, err := r.a.Admin.Merge(ctx, path, kube.Object{"metadata": map[string]any{"finalizers": nil}})
 	if err == nil {
-		err = eventually(ctx, patience, func() error { return gone(ctx, r.b, path) })
+		err = see.Eventually(ctx, patience, func() error { return gone(ctx, r.b, path) })
 	}
 	r.check("and ends when the source's does", err)
 	return r.armed(ctx, r.b)
@@ -302,7 +303,7 @@ func (r *run) finalizers(ctx context.Context) error {
 
 // incomplete waits until a hub's mirror says so.
 func incomplete(ctx context.Context, h *pair.Hub) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		o, err := h.Status(ctx)
 		if complete, ok := o.Get("mirror", "complete").(bool); err == nil && (!ok || complete) {
 			err = errors.New("it says that it is complete")

@@ -6,6 +6,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 var definitions = kube.Resource{Group: "apiextensions.k8s.io", Version: "v1", Name: "customresourcedefinitions"}
@@ -78,7 +79,7 @@ func (r *run) whileDown(ctx context.Context) error {
 	if err := r.b.Start(); err != nil {
 		return err
 	}
-	r.check("what was deleted while the Standby was down is gone soon after its start", eventually(ctx, patience, func() error {
+	r.check("what was deleted while the Standby was down is gone soon after its start", see.Eventually(ctx, patience, func() error {
 		return gone(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "tracked"))
 	}))
 	if err := r.armed(ctx, r.b); err != nil {
@@ -109,7 +110,7 @@ func (r *run) missingKind(ctx context.Context) error {
 	if err := r.a.Admin.Delete(ctx, definitions.Path("", name)); err != nil {
 		return err
 	}
-	if err := eventually(ctx, patience, func() error { return gone(ctx, r.a, imports.Path("", "")) }); err != nil {
+	if err := see.Eventually(ctx, patience, func() error { return gone(ctx, r.a, imports.Path("", "")) }); err != nil {
 		return err
 	}
 	if err := r.b.Start(); err != nil {
@@ -128,7 +129,7 @@ func (r *run) missingKind(ctx context.Context) error {
 	if _, err := r.a.Admin.Create(ctx, definitions.Path("", ""), crd); err != nil {
 		return err
 	}
-	if err := eventually(ctx, patience, func() error {
+	if err := see.Eventually(ctx, patience, func() error {
 		_, err := r.a.Admin.Create(ctx, imports.Path(pair.Project, ""), spare("worker", "WorkerServiceImport", map[string]any{"sliceName": "green"}))
 		return err
 	}); err != nil {
@@ -140,7 +141,7 @@ func (r *run) missingKind(ctx context.Context) error {
 		return err
 	}
 	// It is looked for every 30 s.
-	r.check("and goes on when it is back", eventually(ctx, 2*patience, func() error {
+	r.check("and goes on when it is back", see.Eventually(ctx, 2*patience, func() error {
 		_, err := r.b.Admin.Get(ctx, imports.Path(pair.Project, "spare"))
 		return err
 	}))

@@ -12,6 +12,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // soakTime bounds the faults, settleTime what may pass from the last of them until all is equal: a
@@ -73,7 +74,7 @@ func (r *run) soak(ctx context.Context, seed uint64, faults int) error {
 		return fmt.Errorf("%d faults met no request in %v", p.remaining(), soakTime)
 	}
 	var d difference
-	err := eventually(ctx, settleTime, func() (err error) {
+	err := see.Eventually(ctx, settleTime, func() (err error) {
 		if d, err = r.compare(ctx, r.a, r.b); err == nil {
 			err = d.problem()
 		}
@@ -82,7 +83,7 @@ func (r *run) soak(ctx context.Context, seed uint64, faults int) error {
 	equal := time.Since(last)
 	r.check(fmt.Sprintf("seed %d: %v, %d changes of the source: %d objects, %d lost, %d extra, %d different, equal %.1f s after the last fault, in %.0f s",
 		seed, p, changes.Load(), d.objects, len(d.lost), len(d.extra), len(d.different), equal.Seconds(), time.Since(begin).Seconds()), err)
-	r.check("after it the mirror says that it is complete", eventually(ctx, settleTime, func() error {
+	r.check("after it the mirror says that it is complete", see.Eventually(ctx, settleTime, func() error {
 		if !r.b.Armed(ctx) {
 			o, _ := r.b.Status(ctx)
 			return fmt.Errorf("it is not: %v, blocked %v", o.Get("mirror"), o.Get("blocked"))

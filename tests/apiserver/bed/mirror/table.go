@@ -9,6 +9,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // row is one mirrored kind with one object of the samples, and one to make and delete.
@@ -162,7 +163,7 @@ func (r *run) table(ctx context.Context) error {
 		}
 		r.check(w.kind+": a new object follows", err)
 		if err = r.a.Admin.Delete(ctx, spare); err == nil {
-			err = eventually(ctx, patience, func() error { return gone(ctx, r.b, spare) })
+			err = see.Eventually(ctx, patience, func() error { return gone(ctx, r.b, spare) })
 		}
 		r.check(w.kind+": a deletion follows", err)
 	}

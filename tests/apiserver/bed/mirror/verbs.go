@@ -14,6 +14,7 @@ import (
 	"understudy.test/bed/fault"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // verbs are what an operator does with the mirror: `understudyctl sync` and `archive`.
@@ -85,7 +86,7 @@ func (r *run) pass(ctx context.Context) error {
 		return err
 	}
 	var seen []string
-	err := eventually(ctx, 3*patience, func() error {
+	err := see.Eventually(ctx, 3*patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err != nil {
 			return err
@@ -120,7 +121,7 @@ func (r *run) pass(ctx context.Context) error {
 		})
 	}
 	group.Wait()
-	return eventually(ctx, 3*patience, func() error {
+	return see.Eventually(ctx, 3*patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err == nil && (o.Int("mirror", "objects") > 100 || o.Int("mirror", "pending") > 0) {
 			err = fmt.Errorf("%v", o.Get("mirror"))
@@ -200,7 +201,7 @@ func (r *run) behind(ctx context.Context) error {
 		}
 	}
 	// A policy is in force a moment later: until a dry run is refused.
-	if err := eventually(ctx, patience, func() error {
+	if err := see.Eventually(ctx, patience, func() error {
 		_, err := admin.Merge(ctx, path+"?dryRun=All", kube.Object{"data": map[string]any{"x": "djE="}})
 		if err == nil || !strings.Contains(err.Error(), "GUARDED") {
 			return fmt.Errorf("the guard is not in force: %v", err)
@@ -239,7 +240,7 @@ func (r *run) behind(ctx context.Context) error {
 	if err := r.a.Admin.Delete(ctx, roles.Path(pair.Project, "spare")); err != nil {
 		return err
 	}
-	if err := eventually(ctx, patience, func() error {
+	if err := see.Eventually(ctx, patience, func() error {
 		_, err := admin.Merge(ctx, path+"?dryRun=All", kube.Object{"data": map[string]any{"x": "djE="}})
 		if err != nil && strings.Contains(err.Error(), "GUARDED") {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 var webhooks = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Name: "validatingwebhookconfigurations"}
@@ -79,7 +80,7 @@ func (r *run) deadWebhook(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := eventually(ctx, patience, trial); err != nil {
+	if err := see.Eventually(ctx, patience, trial); err != nil {
 		return err
 	}
 	path, other := qualities.Path(pair.Project, "steady"), kube.SliceConfigs.Path(pair.Project, "green")
@@ -96,7 +97,7 @@ func (r *run) deadWebhook(ctx context.Context) error {
 		return err
 	}
 	// It is tried again in longer and longer steps, a minute at the most.
-	r.check("without it the object follows", eventually(ctx, 3*patience, func() error { return r.carries(ctx, path, "webhook", "dead") }))
+	r.check("without it the object follows", see.Eventually(ctx, 3*patience, func() error { return r.carries(ctx, path, "webhook", "dead") }))
 	return r.armed(ctx, r.b)
 }
 
@@ -132,7 +133,7 @@ func (r *run) strictWebhook(ctx context.Context) error {
 		return err
 	}
 	defer breakGlass.Close()
-	if err := eventually(ctx, patience, func() error {
+	if err := see.Eventually(ctx, patience, func() error {
 		_, err := breakGlass.Create(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?dryRun=All", trial)
 		if err == nil || !strings.Contains(err.Error(), "strict.example.com") {
 			return fmt.Errorf("the webhook is not asked yet (%v)", err)
@@ -168,7 +169,7 @@ func (r *run) frozen(ctx context.Context) error {
 		return err
 	}
 	begin := time.Now()
-	err := eventually(ctx, 30*time.Second, func() error {
+	err := see.Eventually(ctx, 30*time.Second, func() error {
 		o, err := r.b.Admin.Get(ctx, path)
 		if err == nil && o.Text("metadata", "annotations", "frozen") != "yes" {
 			err = errors.New("the change is not there")
@@ -222,19 +223,19 @@ func (r *run) removed(ctx context.Context) error {
 		return err
 	}
 	renewed := named(spare("controller", "VpnKeyRotation", map[string]any{"sliceName": "green"}), "green")
-	if err := eventually(ctx, patience, func() error { return r.create(ctx, rotations, renewed) }); err != nil {
+	if err := see.Eventually(ctx, patience, func() error { return r.create(ctx, rotations, renewed) }); err != nil {
 		return err
 	}
 	begin := time.Now()
 	// Each is looked for every 30 s.
-	r.check("installed again on the Standby, its copies are made again", eventually(ctx, 50*time.Second, func() error {
+	r.check("installed again on the Standby, its copies are made again", see.Eventually(ctx, 50*time.Second, func() error {
 		o, err := r.b.Admin.Get(ctx, path)
 		if err == nil && o.UID() == before.UID() {
 			err = errors.New("it is the old object")
 		}
 		return err
 	}))
-	r.check("installed again on the Active, its objects are mirrored again", eventually(ctx, 50*time.Second, func() error {
+	r.check("installed again on the Active, its objects are mirrored again", see.Eventually(ctx, 50*time.Second, func() error {
 		return r.equal(ctx)
 	}))
 	err = armedWithin(ctx, r.b, 50*time.Second)
@@ -255,7 +256,7 @@ func remove(ctx context.Context, h *pair.Hub, name string, resource kube.Resourc
 	if err := h.Admin.Delete(ctx, definitions.Path("", name)); err != nil {
 		return nil, err
 	}
-	return definition, eventually(ctx, patience, func() error { return gone(ctx, h, resource.Path("", "")) })
+	return definition, see.Eventually(ctx, patience, func() error { return gone(ctx, h, resource.Path("", "")) })
 }
 
 // renamed: the resource has its old name, and its objects are of another kind.
@@ -269,10 +270,10 @@ func (r *run) renamed(ctx context.Context, definition kube.Object) error {
 		return err
 	}
 	turn := named(spare("controller", "KeyTurn", map[string]any{"sliceName": "green"}), "turn")
-	if err := eventually(ctx, patience, func() error { return r.create(ctx, rotations, turn) }); err != nil {
+	if err := see.Eventually(ctx, patience, func() error { return r.create(ctx, rotations, turn) }); err != nil {
 		return err
 	}
-	r.check("a kind that is renamed at the source is named, and nothing of it is copied", eventually(ctx, 50*time.Second, func() error {
+	r.check("a kind that is renamed at the source is named, and nothing of it is copied", see.Eventually(ctx, 50*time.Second, func() error {
 		o, err := r.b.Status(ctx)
 		for _, k := range o.List("kinds") {
 			k := kube.Object(k.(map[string]any))

@@ -181,6 +181,15 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
+// ApplySamples makes the objects of a KubeSlice project on a hub, and says how many.
+func (h *Hub) ApplySamples(ctx context.Context) (int, error) {
+	text, err := os.ReadFile(filepath.Join(h.pair.Root, "tests/apiserver/samples/hub-objects.yaml"))
+	if err != nil {
+		return 0, err
+	}
+	return h.Admin.ApplyAll(ctx, string(text), "default", map[string]string{"N": Namespace})
+}
+
 // Apply applies files of the repository.
 func (p *Pair) Apply(ctx context.Context, client *kube.Client, set map[string]string, files ...string) error {
 	for _, file := range files {

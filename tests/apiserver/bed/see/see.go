@@ -32,6 +32,18 @@ func Until(ctx context.Context, patience, period time.Duration, is func() bool) 
 	}
 }
 
+// Eventually asks often until the answer is nil, and returns the last problem when it never was.
+func Eventually(ctx context.Context, patience time.Duration, ask func() error) error {
+	var last error
+	if _, err := Until(ctx, patience, 20*time.Millisecond, func() bool {
+		last = ask()
+		return last == nil
+	}); err != nil {
+		return fmt.Errorf("after %v: %w", patience, last)
+	}
+	return nil
+}
+
 // Sight is something that a watch in the background has seen.
 type Sight struct {
 	At     time.Time

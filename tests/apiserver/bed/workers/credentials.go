@@ -14,6 +14,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 const system = "kubeslice-system"
@@ -127,7 +128,7 @@ func (r *run) credentials(ctx context.Context) error {
 		return err
 	}
 	w := r.workers[0]
-	if err := eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
+	if err := see.Eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
 		return err
 	}
 	before, err := missed(w)
@@ -158,7 +159,7 @@ func (r *run) renewal(ctx context.Context) error {
 		return err
 	}
 	w := r.workers[2]
-	if err := eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
+	if err := see.Eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
 		return err
 	}
 	return r.renew(ctx, w, leads, other)
@@ -197,7 +198,7 @@ func (r *run) strangeTokens(ctx context.Context, w *pair.Worker, h, other *pair.
 		if err := deliver(ctx, w, h, set); err != nil {
 			return err
 		}
-		r.check("delivered "+name+": "+want, eventually(ctx, patience, func() error { return has(ctx, w, "CredentialReady-"+h.Name, want) }))
+		r.check("delivered "+name+": "+want, see.Eventually(ctx, patience, func() error { return has(ctx, w, "CredentialReady-"+h.Name, want) }))
 		return nil
 	}
 	token := func(text string) map[string][]byte { return map[string][]byte{"token": []byte(text)} }
@@ -250,7 +251,7 @@ func (r *run) rotate(ctx context.Context, w *pair.Worker, h *pair.Hub) error {
 		return err
 	}
 	var token []byte
-	if err := eventually(ctx, patience, func() error {
+	if err := see.Eventually(ctx, patience, func() error {
 		o, err := h.Admin.Get(ctx, kube.Secrets.Path(pair.Project, next))
 		if err == nil {
 			token, err = base64.StdEncoding.DecodeString(o.Text("data", "token"))
@@ -267,7 +268,7 @@ func (r *run) rotate(ctx context.Context, w *pair.Worker, h *pair.Hub) error {
 		kube.Object{"status": map[string]any{"secretName": next}}); err != nil {
 		return err
 	}
-	r.check("a rotated token is delivered, tried and handed over (H12, B10)", eventually(ctx, patience, func() error {
+	r.check("a rotated token is delivered, tried and handed over (H12, B10)", see.Eventually(ctx, patience, func() error {
 		if !bytes.Equal(token, []byte(w.Handed("token"))) {
 			return errors.New("the hand-over has another token")
 		}
@@ -302,7 +303,7 @@ func (r *run) renew(ctx context.Context, w *pair.Worker, h, other *pair.Hub) err
 	}
 	h.Restart()
 	s := r.startSoftware(ctx, w)
-	r.check("old and new CA together reach the worker and are handed over, its own file untouched (B9)", eventually(ctx, patience, func() error {
+	r.check("old and new CA together reach the worker and are handed over, its own file untouched (B9)", see.Eventually(ctx, patience, func() error {
 		if !strings.Contains(w.Handed("ca.crt"), strings.TrimSpace(string(next.CA))) {
 			return errors.New("the hand-over does not have the new CA")
 		}
@@ -319,7 +320,7 @@ func (r *run) renew(ctx context.Context, w *pair.Worker, h, other *pair.Hub) err
 			return errors.Join(hasNot(ctx, w, "ControllerConnected", "False CertVerificationFailed"),
 				hasNot(ctx, w, "CredentialReady-"+h.Name, "False CertVerificationFailed"))
 		}),
-		eventually(ctx, patience, func() error { return errors.Join(follows(ctx, w, h), r.proven(ctx, w)) })))
+		see.Eventually(ctx, patience, func() error { return errors.Join(follows(ctx, w, h), r.proven(ctx, w)) })))
 	r.check("the worker's software lost nothing by it", s.end())
 
 	// Without overlap: nobody told the worker.
@@ -336,7 +337,7 @@ func (r *run) renew(ctx context.Context, w *pair.Worker, h, other *pair.Hub) err
 	if err := w.Cluster.Disconnect(h.Cluster); err != nil {
 		return err
 	}
-	r.check("a new CA without a word: CertVerificationFailed, and the other hub is still good (B9, W27)", eventually(ctx, patience, func() error {
+	r.check("a new CA without a word: CertVerificationFailed, and the other hub is still good (B9, W27)", see.Eventually(ctx, patience, func() error {
 		return errors.Join(has(ctx, w, "ControllerConnected", "False CertVerificationFailed"),
 			has(ctx, w, "CredentialReady-"+h.Name, "False CertVerificationFailed"),
 			has(ctx, w, "CredentialReady-"+other.Name, "True Proved"))
@@ -356,7 +357,7 @@ func (r *run) renew(ctx context.Context, w *pair.Worker, h, other *pair.Hub) err
 
 // presents waits until new connections to a hub are signed by a CA.
 func presents(ctx context.Context, h *pair.Hub, ca []byte) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		client, err := kube.New(h.Cluster.URL(), ca, kube.User{Token: "x"})
 		if err != nil {
 			return err

@@ -14,21 +14,22 @@ import (
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // join lets all three workers follow hub-a, and a person see it in one line.
 func (r *run) join(ctx context.Context) error {
 	for _, w := range r.workers {
-		if err := eventually(ctx, patience, func() error { return w.Join(ctx) }); err != nil {
+		if err := see.Eventually(ctx, patience, func() error { return w.Join(ctx) }); err != nil {
 			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
 	r.check("three workers follow hub-a: claim, status and hand-over agree", r.allFollow(ctx, r.workers, r.a))
 	r.check("the tokens for both hubs are proven on each, hub-b's by delivery (H12)", all(r.workers, func(w *pair.Worker) error {
-		return eventually(ctx, patience, func() error { return r.proven(ctx, w) })
+		return see.Eventually(ctx, patience, func() error { return r.proven(ctx, w) })
 	}))
 	r.check("their Clusters on hub-a say the same (6.6)", all(r.workers, func(w *pair.Worker) error {
-		return eventually(ctx, patience, func() error {
+		return see.Eventually(ctx, patience, func() error {
 			o, err := r.a.Admin.Get(ctx, kube.Clusters.Path(pair.Project, w.Name))
 			if err != nil {
 				return err
@@ -39,10 +40,10 @@ func (r *run) join(ctx context.Context) error {
 			return nil
 		})
 	}))
-	r.check("kubectl get clustercontroller tells a person all", eventually(ctx, patience, func() error { return r.printed(ctx) }))
+	r.check("kubectl get clustercontroller tells a person all", see.Eventually(ctx, patience, func() error { return r.printed(ctx) }))
 	for _, h := range []*pair.Hub{r.a, r.b} {
 		r.check(h.Name+" shows each worker as ok", all(r.workers, func(w *pair.Worker) error {
-			return eventually(ctx, patience, func() error { return shows(ctx, h, w, "ok") })
+			return see.Eventually(ctx, patience, func() error { return shows(ctx, h, w, "ok") })
 		}))
 	}
 	return nil
@@ -87,7 +88,7 @@ func (r *run) printed(ctx context.Context) error {
 // allFollow waits until workers follow a hub.
 func (r *run) allFollow(ctx context.Context, workers []*pair.Worker, h *pair.Hub) error {
 	return all(workers, func(w *pair.Worker) error {
-		return eventually(ctx, patience, func() error { return follows(ctx, w, h) })
+		return see.Eventually(ctx, patience, func() error { return follows(ctx, w, h) })
 	})
 }
 
@@ -118,7 +119,7 @@ func (r *run) failOver(ctx context.Context) error {
 	r.check("a worker that was offline for the failover gets its hub when it is back", r.allFollow(ctx, r.workers[2:], next))
 	r.tell("%s follows %s %.2f s after its return", offline.Name, next.Name, time.Since(back).Seconds())
 	r.check("ReconnectedAfterFailover was told once, and is Connected now (W25)", all(r.workers, func(w *pair.Worker) error {
-		return eventually(ctx, patience, func() error { return has(ctx, w, "ControllerConnected", "True Connected") })
+		return see.Eventually(ctx, patience, func() error { return has(ctx, w, "ControllerConnected", "True Connected") })
 	}))
 	again := starts(online[0]) - started
 	var problem error
@@ -157,7 +158,7 @@ func (r *run) comeBack(ctx context.Context, h, leads *pair.Hub) error {
 
 // leader is the hub that leads, and the other.
 func (r *run) leader(ctx context.Context) (leads, other *pair.Hub, err error) {
-	err = eventually(ctx, patience, func() error {
+	err = see.Eventually(ctx, patience, func() error {
 		for i, h := range r.pair.Hubs {
 			o, err := h.Admin.Get(ctx, pair.HubRoles.Path("", "self"))
 			if err == nil && o.Text("spec", "role") == "Leading" {

@@ -11,6 +11,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // hands edits and deletes the object as people can.
@@ -99,7 +100,7 @@ func (r *run) writers(ctx context.Context, w *pair.Worker, root *kube.Client, le
 		return err
 	}
 	r.check("a controller of the hub that does not lead is refused by the policy for its writes, the other's is not (M16)",
-		eventually(ctx, patience, func() error {
+		see.Eventually(ctx, patience, func() error {
 			if err := write(leads); err != nil {
 				return err
 			}
@@ -165,7 +166,7 @@ func (r *run) withoutRule(ctx context.Context, w *pair.Worker, root *kube.Client
 	}
 	kube.Pause(ctx, 500*time.Millisecond)
 	restartRepointer(other)
-	r.check("a CRD without the rule: the Standby's rehearsal says no-fence (H20)", eventually(ctx, patience, func() error {
+	r.check("a CRD without the rule: the Standby's rehearsal says no-fence (H20)", see.Eventually(ctx, patience, func() error {
 		return shows(ctx, other, w, "no-fence")
 	}))
 	return r.pair.Apply(ctx, root, nil, "policy/crds/worker.yaml")
@@ -187,15 +188,15 @@ func (r *run) withoutDefinition(ctx context.Context, w *pair.Worker, root *kube.
 		return err
 	}
 	r.check("the CRD is gone: state no-crd at both hubs, the worker stays", errors.Join(
-		eventually(ctx, 2*patience, func() error { return shows(ctx, r.a, w, "no-crd") }),
-		eventually(ctx, 2*patience, func() error { return shows(ctx, r.b, w, "no-crd") }),
+		see.Eventually(ctx, 2*patience, func() error { return shows(ctx, r.a, w, "no-crd") }),
+		see.Eventually(ctx, 2*patience, func() error { return shows(ctx, r.b, w, "no-crd") }),
 		handedOnly(w, leads)))
 	if err := r.pair.Apply(ctx, root, nil, "policy/crds/worker.yaml"); err != nil {
 		return err
 	}
 	r.check("the CRD is back: claimed, followed and ok again", errors.Join(
-		eventually(ctx, 3*patience, func() error { return follows(ctx, w, leads) }),
-		eventually(ctx, 2*patience, func() error { return shows(ctx, leads, w, "ok") })))
+		see.Eventually(ctx, 3*patience, func() error { return follows(ctx, w, leads) }),
+		see.Eventually(ctx, 2*patience, func() error { return shows(ctx, leads, w, "ok") })))
 	return nil
 }
 
@@ -235,7 +236,7 @@ func (r *run) rival(ctx context.Context) error {
 		return err
 	}
 	begin := time.Now()
-	err = eventually(ctx, 6*time.Minute, func() error {
+	err = see.Eventually(ctx, 6*time.Minute, func() error {
 		return all(r.workers, func(w *pair.Worker) error {
 			now, err := told(ctx, w, leads)
 			if err == nil && now <= term+1 {

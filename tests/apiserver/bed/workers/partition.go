@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // silence is longer than a Standby of the fast profile needs to promote itself.
@@ -57,7 +58,7 @@ func (r *run) splitWorkers(ctx context.Context) error {
 		return err
 	}
 	r.check("B-w1 heals: worker-1 follows the higher term", r.allFollow(ctx, r.workers[:1], r.b))
-	r.check("B-w1 heals: hub-a sees it there, cannot ask hub-b, and yields (C9)", eventually(ctx, patience, func() error {
+	r.check("B-w1 heals: hub-a sees it there, cannot ask hub-b, and yields (C9)", see.Eventually(ctx, patience, func() error {
 		return r.is(ctx, r.a, "Standby", "Rejoining")
 	}))
 	if err := r.heal(); err != nil {
@@ -85,15 +86,15 @@ func (r *run) eachToOneHub(ctx context.Context) error {
 			}))
 		})
 	}, func() error {
-		return errors.Join(eventually(ctx, patience, func() error { return shows(ctx, r.b, w1, "unreachable") }),
-			eventually(ctx, patience, func() error { return shows(ctx, r.a, others[0], "unreachable") }))
+		return errors.Join(see.Eventually(ctx, patience, func() error { return shows(ctx, r.b, w1, "unreachable") }),
+			see.Eventually(ctx, patience, func() error { return shows(ctx, r.a, others[0], "unreachable") }))
 	}))
 	if err := r.heal(); err != nil {
 		return err
 	}
 	r.check("each link heals: all follow hub-b, and are ok at both hubs", errors.Join(r.allFollow(ctx, r.workers, r.b), all(r.workers, func(w *pair.Worker) error {
-		return errors.Join(eventually(ctx, 2*patience, func() error { return shows(ctx, r.a, w, "ok") }),
-			eventually(ctx, 2*patience, func() error { return shows(ctx, r.b, w, "ok") }))
+		return errors.Join(see.Eventually(ctx, 2*patience, func() error { return shows(ctx, r.a, w, "ok") }),
+			see.Eventually(ctx, 2*patience, func() error { return shows(ctx, r.b, w, "ok") }))
 	})))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // single lets a worker know one hub only: whatever the hubs do, nothing is different from a worker
@@ -31,7 +32,7 @@ func (r *run) single(ctx context.Context) error {
 	if err := r.restart(w, one); err != nil {
 		return err
 	}
-	r.check("a worker with one hub in its list is handed that one (W1)", eventually(ctx, patience, func() error {
+	r.check("a worker with one hub in its list is handed that one (W1)", see.Eventually(ctx, patience, func() error {
 		if w.Workload() == 0 {
 			return errors.New("its command does not run")
 		}
@@ -42,7 +43,7 @@ func (r *run) single(ctx context.Context) error {
 	if err := r.role(ctx, other, "Leading"); err != nil {
 		return err
 	}
-	r.check("the hub that takes the lead names itself there, too", eventually(ctx, patience, func() error {
+	r.check("the hub that takes the lead names itself there, too", see.Eventually(ctx, patience, func() error {
 		_, err := told(ctx, w, other)
 		return err
 	}))

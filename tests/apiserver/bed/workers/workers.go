@@ -10,8 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // patience is far beyond what is right; a busy machine is no fault.
@@ -117,21 +116,6 @@ func (r *run) tell(format string, arguments ...any) {
 	fmt.Fprintf(r.Out, "# "+format+"\n", arguments...)
 }
 
-// eventually asks until the answer is nil, and returns the last problem when it never was.
-func eventually(ctx context.Context, patience time.Duration, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		err := ask()
-		if err == nil {
-			return nil
-		}
-		if !kube.Pause(ctx, 20*time.Millisecond) {
-			return fmt.Errorf("after %v: %w", patience, err)
-		}
-	}
-}
-
 // stays asks for a while; the answer must be nil each time.
 func stays(ctx context.Context, long time.Duration, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, long)
@@ -195,14 +179,11 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.role(ctx, r.a, "Leading"); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(r.Root, "tests/apiserver/samples/hub-objects.yaml"))
-	if err != nil {
+	if _, err := r.a.ApplySamples(ctx); err != nil {
 		return err
 	}
-	for _, more := range []string{string(text), workerObjects("worker-3")} {
-		if _, err := r.a.Admin.ApplyAll(ctx, more, "default", map[string]string{"N": pair.Namespace}); err != nil {
-			return err
-		}
+	if _, err := r.a.Admin.ApplyAll(ctx, workerObjects("worker-3"), "default", map[string]string{"N": pair.Namespace}); err != nil {
+		return err
 	}
 	if err := r.b.Start(); err != nil {
 		return err
@@ -247,7 +228,7 @@ status: {secretName: kubeslice-rbac-worker-NAME, registrationStatus: Registered}
 
 // role waits for HubRole/self, the API server's own view of the hub.
 func (r *run) role(ctx context.Context, h *pair.Hub, want string) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if err := h.Fault(); err != nil {
 			return err
 		}
@@ -260,7 +241,7 @@ func (r *run) role(ctx context.Context, h *pair.Hub, want string) error {
 }
 
 func (r *run) armed(ctx context.Context, h *pair.Hub) error {
-	return eventually(ctx, patience, func() error {
+	return see.Eventually(ctx, patience, func() error {
 		if !h.Armed(ctx) {
 			return errors.New(h.Name + " is not armed and complete")
 		}
