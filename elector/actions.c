@@ -91,24 +91,27 @@ static uint64_t least_ms(int64_t ms)
 static void show_peer(struct elector *elector, bool always)
 {
 	const struct machine *m = &elector->machine;
-	struct msg_status_peer status = { .class = m->last_class,
-		.why = m->last_why,
-		.holder = m->peer.holder,
-		.phase = m->peer.phase,
-		.term = m->peer.term,
-		.led_term = m->peer.led_term,
-		.changed_ns = (uint64_t)(m->peer.changed_ns > 0 ? m->peer.changed_ns : 0),
-		.threshold_ms = least_ms(machine_threshold_ns(m) / BASE_NS_PER_MS),
-		.lease_ms = least_ms(m->peer.duration_ms),
-		.since_us = elector->peer_since_us,
-		.standby = m->peer.standby.known,
-		.armed = m->peer.standby.armed,
-		.complete = m->peer.standby.complete,
-		.lag_ms = m->peer.standby.lag_ms > 0 ? least_ms(m->peer.standby.lag_ms) : 0 };
+	struct msg_status_peer status;
 
+	memset(&status, 0, sizeof(status)); /* the gaps between its fields, too */
+	status.class = m->last_class;
+	status.why = m->last_why;
+	status.holder = m->peer.holder;
+	status.phase = m->peer.phase;
+	status.term = m->peer.term;
+	status.led_term = m->peer.led_term;
+	status.changed_ns = (uint64_t)(m->peer.changed_ns > 0 ? m->peer.changed_ns : 0);
+	status.threshold_ms = least_ms(machine_threshold_ns(m) / BASE_NS_PER_MS);
+	status.lease_ms = least_ms(m->peer.duration_ms);
+	status.since_us = elector->peer_since_us;
+	status.standby = m->peer.standby.known;
+	status.armed = m->peer.standby.armed;
+	status.complete = m->peer.standby.complete;
+	status.lag_ms = m->peer.standby.lag_ms > 0 ? least_ms(m->peer.standby.lag_ms) : 0;
+	/* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): nothing in it is undefined */
 	if (!always && memcmp(&status, &elector->peer_status, sizeof(status)) == 0)
 		return;
-	elector->peer_status = status;
+	memcpy(&elector->peer_status, &status, sizeof(status));
 	metric(elector, METRIC_PEER_LEASE_DURATION, NULL,
 	    m->peer.duration_ms ? m->peer.duration_ms * 1000 : INT64_MIN);
 	(void)send(elector, ROLE_MONITOR, MSG_STATUS_PEER, &status);

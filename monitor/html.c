@@ -96,6 +96,8 @@ void html_head(struct buf *out, const char *title)
 #define PLOT_H    60
 #define PLOT_LEFT 4
 #define PLOT_TOP  12
+/* Paths are drawn in tenths. */
+#define TENTHS(n) ((int64_t)(n)*10)
 
 /* The scale's end: 1, 2 or 5 times a power of ten, in ms, not below 1 s. */
 static int64_t nice_end(int64_t most)
@@ -116,15 +118,15 @@ static void put_path(struct buf *out, const int64_t *ms, unsigned count, int64_t
 
 	buf_puts(out, "<path d=\"");
 	for (unsigned i = 0; i < count; i++) {
-		int64_t x = PLOT_LEFT * 10 + (int64_t)i * PLOT_W * 10 / (count > 1 ? count - 1 : 1);
+		int64_t x = TENTHS(PLOT_LEFT) + i * TENTHS(PLOT_W) / (count > 1 ? count - 1 : 1);
 		/* Not in integers: a lag may be anything. */
-		int64_t y = PLOT_H * 10 - (int64_t)((double)ms[i] / (double)end * PLOT_H * 10);
+		int64_t y = TENTHS(PLOT_TOP + PLOT_H) -
+			    (int64_t)((double)ms[i] / (double)end * TENTHS(PLOT_H));
 
 		if (ms[i] >= 0)
 			buf_printf(out, "%s%lld.%lld %lld.%lld", is_drawing ? " L" : " M",
-			    (long long)x / 10, (long long)x % 10,
-			    (long long)(y + PLOT_TOP * 10) / 10,
-			    (long long)(y + PLOT_TOP * 10) % 10);
+			    (long long)x / 10, (long long)x % 10, (long long)y / 10,
+			    (long long)y % 10);
 		/* A lone sample is a dot. */
 		if (ms[i] >= 0 && !is_drawing)
 			buf_puts(out, " h1");

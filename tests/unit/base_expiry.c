@@ -20,12 +20,12 @@ static void the_last_tenth_at_most_a_day(void **state)
 	static const struct {
 		int64_t issued_us, life_us, early_us;
 	} rows[] = {
-		{ ISSUED_US, 10 * MINUTE_US, MINUTE_US },        /* the shortest token there is */
-		{ ISSUED_US, HOUR_US, 6 * MINUTE_US },           /* a Pod's */
-		{ ISSUED_US, 240 * HOUR_US, 24 * HOUR_US },      /* ten days: both agree */
-		{ ISSUED_US, 365 * 24 * HOUR_US, 24 * HOUR_US }, /* a certificate */
-		{ 0, HOUR_US + 500000 * HOUR_US, 24 * HOUR_US }, /* does not say when it began */
-		{ ISSUED_US, -HOUR_US, -HOUR_US / 10 },          /* ended before it began */
+		{ ISSUED_US, 10 * MINUTE_US, MINUTE_US },          /* the shortest token there is */
+		{ ISSUED_US, HOUR_US, 6 * MINUTE_US },             /* a Pod's */
+		{ ISSUED_US, 240 * HOUR_US, 24 * HOUR_US },        /* ten days: both agree */
+		{ ISSUED_US, 365LL * 24 * HOUR_US, 24 * HOUR_US }, /* a certificate */
+		{ 0, HOUR_US + 500000 * HOUR_US, 24 * HOUR_US },   /* does not say when it began */
+		{ ISSUED_US, -HOUR_US, -HOUR_US / 10 },            /* ended before it began */
 	};
 
 	(void)state;

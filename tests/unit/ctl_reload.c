@@ -104,7 +104,7 @@ static void serve(const char *before, const char *after)
 		(void)signal(SIGHUP, on_hangup);
 		(void)!write(ready[1], &byte, 1);
 		for (;;) {
-			const char *text = hangups ? after : before;
+			const char *text;
 			int client;
 
 			if (poll(fds, 2, -1) <= 0)

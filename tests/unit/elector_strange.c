@@ -223,8 +223,8 @@ static void test_B16_a_block_is_whole_or_none(void **state)
 	static const char *const none[] = { "", "{}", "5", "[]",
 		"{\"term\":0,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":false}",
 		"{\"term\":-3,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":false}",
-		"{\"term\":9007199254740993,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":"
-		"false}",
+		("{\"term\":9007199254740993,\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":"
+		 "false}"),
 		"{\"term\":\"3\",\"until\":\"2026-01-01T00:00:00Z\",\"acknowledged\":false}",
 		"{\"term\":3,\"until\":\"tomorrow\",\"acknowledged\":false}",
 		"{\"term\":3,\"acknowledged\":false}",

@@ -70,8 +70,8 @@ static void test_initial_events(void **state)
 	finish();
 }
 
-/* A server that says nothing for long may have nothing to say: it is asked again at once, from where
- * the watch was, and only what fails then is an error. */
+/* A server that says nothing for long may have nothing to say: it is asked again at once, from
+ * where the watch was, and only what fails then is an error. */
 static void test_quiet_server_is_no_error(void **state)
 {
 	(void)state;

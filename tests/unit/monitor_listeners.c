@@ -130,7 +130,8 @@ static void http_answers_get_and_nothing_else(void **state)
 	assert_non_null(strstr(client.text, "\r\n\r\npage /leader\n"));
 	assert_non_null(strstr(client.text, "Cache-Control: no-store\r\n"));
 	/* No script can run, whatever got into a page. */
-	assert_non_null(strstr(client.text, "Content-Security-Policy: default-src 'none'; style-src"));
+	assert_non_null(
+	    strstr(client.text, "Content-Security-Policy: default-src 'none'; style-src"));
 	ASK("POST /leader HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n");
 	assert_memory_equal(client.text, "HTTP/1.1 405 ", 13);
 	assert_non_null(strstr(client.text, "Allow: GET\r\n"));

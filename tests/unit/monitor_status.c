@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "monitor/status.h"
+#include "tests/unit/config_pool.h"
 
 #define NOW_NS (1000 * 1000000000LL)
 #define NOW_US 1767225600000000LL /* 2026-01-01 */
@@ -22,23 +23,17 @@ static const struct role_id elector = { ROLE_ELECTOR, 0 }, syncer = { ROLE_SYNCE
 static const struct role_id shard0 = { ROLE_REPOINTER, 0 }, shard1 = { ROLE_REPOINTER, 1 };
 static struct us_config config;
 static struct status *status;
-static uint32_t pool_used;
 static json_t *document;
 
 static config_text pool(const char *text)
 {
-	config_text at = pool_used;
-
-	memcpy(config.pool + at, text, strlen(text) + 1);
-	pool_used += (uint32_t)strlen(text) + 1;
-	return at;
+	return config_put(&config, text);
 }
 
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&config, 0, sizeof(config));
-	pool_used = 1;
 	config.mode = CONFIG_STANDBY;
 	config.hub_count = 2;
 	config.self = 1;

@@ -11,20 +11,18 @@
 #include <cmocka.h>
 
 #include "policy/config_pair.h"
+#include "tests/unit/config_pool.h"
 
 static struct us_config a, b, w;
-static uint32_t used;
 static struct buf faults;
 
 /* In all three pools at the same place. */
 static config_text put(const char *text)
 {
-	config_text at = used + 1;
+	config_text at = config_put(&a, text);
 
-	used += (uint32_t)strlen(text) + 1;
-	(void)strcpy(a.pool + at, text);
-	(void)strcpy(b.pool + at, text);
-	(void)strcpy(w.pool + at, text);
+	assert_int_equal(config_put(&b, text), at);
+	assert_int_equal(config_put(&w, text), at);
 	return at;
 }
 
@@ -32,8 +30,8 @@ static int begin(void **state)
 {
 	(void)state;
 	memset(&a, 0, sizeof(a));
+	memset(&b, 0, sizeof(b));
 	memset(&w, 0, sizeof(w));
-	used = 0;
 	a.mode = CONFIG_ACTIVE;
 	a.hub_count = w.hub_count = 2;
 	a.hubs[0].name = a.self_name = put("hub-a");
@@ -47,7 +45,6 @@ static int begin(void **state)
 	a.lease_duration_ms = 15000;
 	a.renew_deadline_ms = 10000;
 	a.padding_ms = 5000;
-	memcpy(b.pool, a.pool, sizeof(a.pool));
 	b = a;
 	b.mode = CONFIG_STANDBY;
 	b.self = 1;

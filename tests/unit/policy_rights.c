@@ -16,17 +16,13 @@
 #include <yaml.h>
 
 #include "policy/rights.h"
+#include "tests/unit/config_pool.h"
 
 static struct us_config config;
 
 static config_text put(const char *text)
 {
-	static uint32_t used = 1;
-	uint32_t at = used;
-
-	(void)snprintf(config.pool + at, sizeof(config.pool) - at, "%s", text);
-	used += (uint32_t)strlen(text) + 1;
-	return at;
+	return config_put(&config, text);
 }
 
 static int make_config(void **state)

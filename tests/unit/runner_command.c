@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "runner/command.h"
+#include "tests/unit/config_pool.h"
 
 static struct us_config config;
 static struct runner runner;
@@ -27,12 +28,7 @@ static char log_text[65536];
 
 static config_text put(const char *text)
 {
-	static uint32_t used = 1;
-	uint32_t at = used;
-
-	(void)snprintf(config.pool + at, sizeof(config.pool) - at, "%s", text);
-	used += (uint32_t)strlen(text) + 1;
-	return at;
+	return config_put(&config, text);
 }
 
 static void set_script(const char *script)

@@ -25,7 +25,7 @@ static config_text put(struct us_config *config, const char *text)
 
 	used += (uint32_t)strlen(text) + 2;
 	assert_true(used < CONFIG_POOL_BYTES);
-	(void)strcpy(config->pool + at, text);
+	memcpy(config->pool + at, text, strlen(text) + 1);
 	return at;
 }
 
@@ -169,7 +169,7 @@ static void each_key_of_the_file_is_in_the_table(void **state)
 	(void)state;
 	now.worker_count = now.rule_count = now.range_count = now.argument_count = 1;
 	now.pool[CONFIG_POOL_BYTES - 2] = '\0';
-	(void)strcpy(now.pool + 1, "x");
+	memcpy(now.pool + 1, "x", 2);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint32_t other = 1;
 

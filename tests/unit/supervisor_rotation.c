@@ -19,6 +19,7 @@
 #include "supervisor/credentials.h"
 #include "supervisor/process.h"
 #include "supervisor/rotation.h"
+#include "tests/unit/config_pool.h"
 
 #define NUMBER CREDENTIAL_ELECTOR
 
@@ -64,8 +65,7 @@ static int open_supervisor(void **state)
 	config.mode = CONFIG_STANDBY;
 	config.hub_count = 2;
 	config.shard_size = 8;
-	config.credentials[NUMBER].kubeconfig = 1;
-	(void)strcpy(config.pool + 1, "/nowhere/elector.kubeconfig");
+	config.credentials[NUMBER].kubeconfig = config_put(&config, "/nowhere/elector.kubeconfig");
 	supervisor.config = &config;
 	if (events_open(&supervisor.events, NULL))
 		return -1;
@@ -98,8 +98,8 @@ static struct us_loaded loaded(const char *host, const char *subject, uint64_t f
 {
 	struct us_loaded l = { .magic = CONTROL_MAGIC, .port = 6443, .fingerprint = fingerprint };
 
-	(void)strcpy(l.host, host);
-	(void)strcpy(l.subject, subject);
+	assert_true(str_copy(l.host, sizeof(l.host), str_of(host)));
+	assert_true(str_copy(l.subject, sizeof(l.subject), str_of(subject)));
 	return l;
 }
 

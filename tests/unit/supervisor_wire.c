@@ -22,6 +22,7 @@
 
 #include "supervisor/process.h"
 #include "supervisor/wire.h"
+#include "tests/unit/config_pool.h"
 
 static struct supervisor supervisor;
 static struct us_config config;
@@ -30,12 +31,7 @@ static struct err err;
 
 static config_text put(const char *text)
 {
-	static uint32_t used;
-	uint32_t at = used = used == 0 ? 1 : used;
-
-	(void)snprintf(config.pool + at, sizeof(config.pool) - at, "%s", text);
-	used += (uint32_t)strlen(text) + 1;
-	return at;
+	return config_put(&config, text);
 }
 
 static int open_supervisor(void **state)

@@ -340,7 +340,7 @@ static void refused_object_is_tried_once_a_minute(void **state)
 	run();
 	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 1);
 	w.fetches = w.updates = 0;
-	run_for(4 * 60 * BASE_NS_PER_S);
+	run_for(4LL * 60 * BASE_NS_PER_S);
 	assert_in_range(w.fetches, 3, 5);
 	assert_int_equal(w.updates, w.fetches);
 	assert_null(item_of(binding)->held);

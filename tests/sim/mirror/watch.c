@@ -114,7 +114,8 @@ static json_t *select_now(struct server *server, const struct filter *filter)
 	for (unsigned i = 0; i < server->count; i++)
 		if (selects(filter, server->objects[i]->kind, server->objects[i]->value))
 			found[n++] = server->objects[i];
-	qsort(found, n, sizeof(found[0]), by_key);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted */
+	qsort(found, n, sizeof(*found), by_key);
 	for (unsigned i = 0; i < n; i++)
 		json_array_append_new(items, json_deep_copy(found[i]->value));
 	return items;
