@@ -110,26 +110,33 @@ static const struct {
 };
 #define FLAGS (sizeof(flags) / sizeof(flags[0]))
 
-/* How a section is written in a path, and what a reload calls it. */
+/* How a section is written in a path, what a reload calls it, and its chapter: its title, "" for
+ * the path, and what stands in front of its keys. In the order of the pages. */
 static const struct section_name {
 	enum section section;
-	const char *path, *reload;
+	const char *path, *reload, *title, *text;
 } names[] = {
-	{ SECTION_ROOT, "", "" },
-	{ SECTION_HUB, "hubs[]", "hubs" },
-	{ SECTION_LEASE, "lease", "lease" },
-	{ SECTION_PROMOTION, "promotion", "promotion" },
-	{ SECTION_MIRROR, "mirror", "mirror" },
-	{ SECTION_CREDENTIALS, "credentials", "credentials" },
-	{ SECTION_HUB_TOKEN, "credentials.hub-a", "credentials" },
-	{ SECTION_SOURCE, "credentials.NAME", "credentials" },
-	{ SECTION_WORKER, "workers[]", "workers" },
-	{ SECTION_REPOINTER, "repointer", "repointer" },
-	{ SECTION_FOLLOWER, "follower", "follower" },
-	{ SECTION_WORKLOAD, "workload", "workload" },
-	{ SECTION_LISTEN, "listen", "listen" },
-	{ SECTION_DIAL, "dial", "dial" },
-	{ SECTION_RUN, "run", "run" },
+	{ SECTION_ROOT, "", "", "The file", "" },
+	{ SECTION_HUB, "hubs[]", "hubs", "`hubs`, each", "" },
+	{ SECTION_LEASE, "lease", "lease", "", "" },
+	{ SECTION_PROMOTION, "promotion", "promotion", "", "" },
+	{ SECTION_MIRROR, "mirror", "mirror", "", "" },
+	{ SECTION_CREDENTIALS, "credentials", "credentials", "", "" },
+	{ SECTION_SOURCE, "credentials.NAME", "credentials",
+	    "An identity: each of `credentials`, and beside the name of a worker",
+	    "One way to say who: a kubeconfig, or server, ca-file and a token or a certificate "
+	    "(F7)."
+	    "\n\n" },
+	{ SECTION_HUB_TOKEN, "credentials.hub-a", "credentials",
+	    "`credentials.hub-a`, `credentials.hub-b`",
+	    "Server and certificates are those of the list of hubs.\n\n" },
+	{ SECTION_WORKER, "workers[]", "workers", "`workers`, each", "" },
+	{ SECTION_REPOINTER, "repointer", "repointer", "", "" },
+	{ SECTION_FOLLOWER, "follower", "follower", "", "" },
+	{ SECTION_WORKLOAD, "workload", "workload", "", "" },
+	{ SECTION_LISTEN, "listen", "listen", "", "" },
+	{ SECTION_DIAL, "dial", "dial", "", "" },
+	{ SECTION_RUN, "run", "run", "", "" },
 };
 #define SECTIONS (sizeof(names) / sizeof(names[0]))
 
@@ -218,31 +225,12 @@ static void bounds_of(const struct row *row, char out[256])
 
 /* --- Markdown --------------------------------------------------------------------------------- */
 
-static const struct {
-	enum section section;
-	const char *title, *text;
-} chapters[] = {
-	{ SECTION_ROOT, "The file", "" },
-	{ SECTION_HUB, "`hubs`, each", "" },
-	{ SECTION_LEASE, "`lease`", "" },
-	{ SECTION_PROMOTION, "`promotion`", "" },
-	{ SECTION_MIRROR, "`mirror`", "" },
-	{ SECTION_CREDENTIALS, "`credentials`", "" },
-	{ SECTION_SOURCE, "An identity: each of `credentials`, and beside the name of a worker",
-	    "One way to say who: a kubeconfig, or server, ca-file and a token or a certificate "
-	    "(F7)."
-	    "\n\n" },
-	{ SECTION_HUB_TOKEN, "`credentials.hub-a`, `credentials.hub-b`",
-	    "Server and certificates are those of the list of hubs.\n\n" },
-	{ SECTION_WORKER, "`workers`, each", "" },
-	{ SECTION_REPOINTER, "`repointer`", "" },
-	{ SECTION_FOLLOWER, "`follower`", "" },
-	{ SECTION_WORKLOAD, "`workload`", "" },
-	{ SECTION_LISTEN, "`listen`", "" },
-	{ SECTION_DIAL, "`dial`", "" },
-	{ SECTION_RUN, "`run`", "" },
-};
-#define CHAPTERS (sizeof(chapters) / sizeof(chapters[0]))
+static const char *title_of(const struct section_name *name, char out[96])
+{
+	(void)snprintf(
+	    out, 96, name->title[0] ? "%s" : "`%s`", name->title[0] ? name->title : name->path);
+	return out;
+}
 
 static void print_markdown(void)
 {
@@ -260,14 +248,16 @@ static void print_markdown(void)
 	    "Rule numbers are those of `rules.md`. The last column is what `understudyctl reload` "
 	    "does about a changed value: it takes effect, named roles start anew, or the whole "
 	    "reload is refused because it takes a restart of understudyd.\n");
-	for (size_t i = 0; i < CHAPTERS; i++) {
+	for (size_t i = 0; i < SECTIONS; i++) {
+		char title[96];
+
 		printf("\n## %s\n\n%s| key | type | default | bounds | what it does | reload |\n"
 		       "|---|---|---|---|---|---|\n",
-		    chapters[i].title, chapters[i].text);
+		    title_of(&names[i], title), names[i].text);
 		for (const struct row *row = rows; row < rows + ROWS; row++) {
 			char reload[256], bounds[256];
 
-			if (row->section != chapters[i].section)
+			if (row->section != names[i].section)
 				continue;
 			reload_of(row, reload);
 			bounds_of(row, bounds);
@@ -327,18 +317,19 @@ static void print_mdoc(const char *text)
 
 static void print_man(void)
 {
-	for (size_t i = 0; i < CHAPTERS; i++) {
-		const char *path = name_of(chapters[i].section)->path;
+	for (size_t i = 0; i < SECTIONS; i++) {
+		const char *path = names[i].path;
+		char title[96];
 
 		printf(".Ss ");
-		print_mdoc(chapters[i].title);
-		if (chapters[i].text[0])
-			print_mdoc(chapters[i].text);
+		print_mdoc(title_of(&names[i], title));
+		if (names[i].text[0])
+			print_mdoc(names[i].text);
 		printf(".Bl -tag -width Ds\n");
 		for (const struct row *row = rows; row < rows + ROWS; row++) {
 			char reload[256], bounds[256];
 
-			if (row->section != chapters[i].section)
+			if (row->section != names[i].section)
 				continue;
 			reload_of(row, reload);
 			bounds_of(row, bounds);
