@@ -238,8 +238,10 @@ func (r *run) restored(ctx context.Context) error {
 		return err
 	}
 	r.check("and a restart does not freeze again", r.synced(ctx))
-	_, err = r.ctl(ctx, r.b, 0, nil, "resume")
-	return err
+	if _, err := r.ctl(ctx, r.b, 0, nil, "resume"); err != nil {
+		return err
+	}
+	return r.takesWrites(ctx, r.a)
 }
 
 // strangeRequests come over admin.sock as bytes.

@@ -63,20 +63,20 @@ func (r *run) repair(ctx context.Context, h *pair.Hub) error {
 			return err
 		}
 	}
-	// A server that starts before its CRDs are served looks for its policies' parameters again only
-	// when it resets its REST mapper, every 30 s, and until then refuses what they guard.
-	probe := slice("probe")
-	ctx, cancel := context.WithTimeout(ctx, patience+30*time.Second)
-	defer cancel()
-	for {
-		_, err := h.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?dryRun=All", probe)
-		if err == nil {
-			return nil
+	return r.takesWrites(ctx, h)
+}
+
+// takesWrites waits for a hub whose API server was started anew. One that starts before its CRDs are
+// served looks for its policies' parameters again only when it resets its REST mapper, every 30 s, and
+// until then refuses what they guard.
+func (r *run) takesWrites(ctx context.Context, h *pair.Hub) error {
+	return see.Eventually(ctx, patience+30*time.Second, func() error {
+		_, err := h.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, "")+"?dryRun=All", slice("probe"))
+		if err != nil {
+			err = fmt.Errorf("%s takes no write after its repair: %w", h.Name, err)
 		}
-		if !kube.Pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("%s takes no write after its repair: %w", h.Name, err)
-		}
-	}
+		return err
+	})
 }
 
 // past makes what hub-a had written and nobody had seen when it died: its fence is still open in
