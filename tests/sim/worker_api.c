@@ -401,6 +401,8 @@ void api_delete_active(struct world *w, unsigned worker)
 		return;
 	json_decref(api->active);
 	api->active = NULL;
+	if (api->highest > api->deleted)
+		api->deleted = api->highest;
 	api->highest = 0;
 	client_changed(w, HUBS + worker, "clustercontrollers", "active", NULL);
 }

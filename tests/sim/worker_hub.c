@@ -31,7 +31,8 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 		const struct api *api = &w->apis[HUBS + m->worker];
 
 		/* What it tells the elector is so, or was a moment ago. */
-		if (m->outcome == PUSH_DONE && !api->unfenced && api->highest < m->term)
+		if (m->outcome == PUSH_DONE && !api->unfenced && api->highest < m->term &&
+		    api->deleted < m->term)
 			world_broken(w, "H16 what_was_pushed_stands_there",
 			    "%s says done for term %llu, worker-%llu never had it",
 			    hub_names[process->actor->index], (unsigned long long)m->term,

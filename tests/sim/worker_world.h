@@ -81,6 +81,7 @@ struct api {
 	json_t *operator, * deployment; /* of an operator that knows of no follower */
 	unsigned readdressed, restarts; /* the Secret named another hub; pods were replaced */
 	uint64_t highest;               /* term that it ever took, while fenced */
+	uint64_t deleted;               /* highest term of an object that is not there any more */
 	/* Of a hub. */
 	json_t *lease;
 	json_t *clusters[MAX_WORKERS];
