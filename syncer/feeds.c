@@ -22,6 +22,7 @@ static void on_begin(void *arg)
 	struct feed *feed = arg;
 
 	feed->pass = feed->syncer->engine.pass = ++feed->syncer->pass;
+	feed->sweep = SWEEP_DONE; /* of the list before this one: its pass is over */
 	feed->bad_object = false;
 }
 

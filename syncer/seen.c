@@ -225,8 +225,9 @@ void engine_source_listed(
 static void find_ahead(
     struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
 {
-	/* A version stands where others have a time. */
-	*count += is_behind(engine, item, (uint64_t)now_ns, pass);
+	/* A version stands where others have a time. What was seen since the list began was judged
+	 * by its own version, and may be newer than the list. */
+	*count += item->source_pass != pass && is_behind(engine, item, (uint64_t)now_ns, pass);
 }
 
 void engine_source_at(

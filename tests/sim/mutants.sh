@@ -35,7 +35,7 @@ prepare() { # FILE
 	local rest=$work/$1
 	mkdir -p "$rest"
 	# shellcheck disable=SC2046
-	ld -r -o "$rest/sim.o" $(find "$BUILD"/obj/tests/sim -name '*.o' ! -name 'worker*' ! -name 'mirror*') \
+	ld -r -o "$rest/sim.o" $(find "$BUILD"/obj/tests/sim -maxdepth 1 -name "*.o" ! -name "worker*") \
 		$(objects_without "$1") "$BUILD"/obj/base/*.o
 	# shellcheck disable=SC2046
 	ld -r -o "$rest/unit.o" $(find "$BUILD"/obj/elector -name '*.o' ! -name "$1.o" ! -name main.o) \

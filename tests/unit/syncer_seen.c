@@ -275,6 +275,31 @@ static void H10_a_fetch_during_a_list_is_no_way_back(void **state)
 	assert_false(w.engine.regressed);
 }
 
+/* Between a list's end and the proof of who sent it its watch goes on: what that brings is newer
+ * than the list, and may be written meanwhile. */
+static void H10_a_change_after_a_list_is_no_way_back(void **state)
+{
+	struct object *red = add(KIND_SLICE_CONFIG, "red");
+	uint64_t listed;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	show(red, false, 3);
+	listed = w.version;
+	red->spec = 9;
+	red->version = ++w.version;
+	show(red, true, 3);
+	run();
+	assert_int_equal(w.updates, 1);
+	engine_source_at(&w.engine, KIND_SLICE_CONFIG, NULL, listed, 3);
+	assert_false(w.engine.regressed);
+	/* The next list has to show it. */
+	engine_source_at(&w.engine, KIND_SLICE_CONFIG, NULL, listed, 4);
+	assert_true(w.engine.regressed);
+}
+
 static void few_absences_and_many_observed_deletions_pass(void **state)
 {
 	char name[16];
@@ -478,6 +503,7 @@ int main(void)
 		STORY(H10_a_source_of_an_earlier_term_went_back),
 		STORY(H10_a_list_older_than_its_copies_is_no_list),
 		STORY(H10_a_fetch_during_a_list_is_no_way_back),
+		STORY(H10_a_change_after_a_list_is_no_way_back),
 		STORY(converges_whatever_is_lost),
 	};
 

@@ -231,6 +231,7 @@ static void become_other(void)
 	if (the->role == AS_LEADING)
 		return;
 	chaos_say("another cluster answers for the source");
+	the->ever_stranger = true;
 	the->other_since = the->now;
 	the->pinned_objects = json_object();
 	for (unsigned i = 0; i < source->count; i++) {

@@ -128,10 +128,16 @@ bool truth_has_left(enum kind kind, const char *space, const char *name)
 {
 	const struct truth *last = truth_last(kind, space, name);
 	const struct truth *home = truth_last(KIND_NAMESPACE, "", space);
+	const struct object *home_now =
+	    server_find(&the->server[SOURCE], KIND_NAMESPACE, "", space);
 
 	if (kind_row(kind)->labelled && last && !last->chosen)
 		return true;
-	return kind_row(kind)->place == KIND_MIRRORED && home && !home->chosen;
+	if (kind_row(kind)->place != KIND_MIRRORED)
+		return false;
+	/* Or a backup of before it was chosen was restored. */
+	return (home && !home->chosen) ||
+	       (home_now && !namespace_is_mirrored(&the->server[SOURCE], space));
 }
 
 bool truth_was(enum kind kind, const char *space, const char *name, const json_t *body)

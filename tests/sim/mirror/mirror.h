@@ -196,7 +196,8 @@ struct mirror {
 
 	/* The elector. */
 	enum hub_now role;
-	bool granted, told_granted, rejoin, draining, complete, frozen, ever_led, accepted;
+	bool granted, told_granted, rejoin, draining, complete, frozen, ever_led, ever_stranger,
+	    accepted;
 	char pinned[37]; /* uid of the source that is granted */
 	uint64_t term, led_term;
 	uint64_t held, operation, lost;

@@ -198,6 +198,10 @@ static void on_seen(const struct msg_mirror_seen *seen)
 	the->complete = seen->complete;
 	the->held = seen->held_deletes;
 	the->regressed = seen->regressed;
+	/* A stranger's versions mean nothing, and its freeze ends with it (G6). */
+	if (seen->regressed && the->server[SOURCE].epoch == 0 && !the->ever_stranger)
+		broken("H10: a source that never went back in time is not frozen", "life %u",
+		    the->life);
 	/* C12: a whole pass ends the rejoin. */
 	if (seen->complete && the->rejoin) {
 		the->rejoin = false;
@@ -344,6 +348,11 @@ const char *process_explain(enum kind kind, const char *space, const char *name)
 		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
 		    "; owner %s: source %u copy %u state %u", item->owner->key, item->owner->source,
 		    item->owner->copy, item->owner->state);
+	if (item->space->self)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		    "; namespace: source %u copy %u state %u braked %d proofs %u",
+		    item->space->self->source, item->space->self->copy, item->space->self->state,
+		    item->space->self->braked, item->space->self->proofs);
 	if (kind == KIND_NAMESPACE)
 		explain_inside(name, text + strlen(text), sizeof(text) - strlen(text));
 	return text;
@@ -405,6 +414,7 @@ void process_kill(void)
 	chaos_say("KILL");
 	the->exit_code = 137;
 	the->alive = false;
+	wire_process_ended(); /* whatever else happens in this instant, it hears nothing of it */
 }
 
 void process_live(void)
