@@ -10,7 +10,7 @@ import (
 )
 
 // restored is how soon HubRole is what it was, whatever another hand made of it (C2).
-const restored = time.Second
+const restored = 5 * time.Second
 
 // hubRoleOfAnotherHand deletes HubRole/self on both hubs, and writes a false role and a false term
 // into it. What it told of the past comes back, too.

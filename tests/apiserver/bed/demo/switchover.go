@@ -13,6 +13,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // say sends bytes to a hub's admin.sock and returns the answer.
@@ -366,6 +367,21 @@ func (s *story) history(ctx context.Context) error {
 			all = append(all, e.Text("reason"))
 		}
 		return all, nil
+	}
+	// A transition is recorded behind it, which a process that is killed at once does not live to do.
+	if err := see.Eventually(ctx, patience, func() error {
+		o, err := s.a.Admin.Get(ctx, pair.HubRoles.Path("", "self"))
+		if err != nil {
+			return err
+		}
+		for _, entry := range o.List("status", "history") {
+			if kube.Object(entry.(map[string]any)).Text("reason") == "promoted" {
+				return nil
+			}
+		}
+		return fmt.Errorf("hub-a's HubRole does not tell of its promotion")
+	}); err != nil {
+		return err
 	}
 	s.a.Kill()
 	if err := s.a.Start(); err != nil {
