@@ -205,16 +205,21 @@ static void refine_not_found(
 		    "404 that does not come from a Kubernetes API server");
 }
 
+bool kube_is_dead_webhook(const struct kube_answer *answer)
+{
+	return answer->status >= 400 && strstr(answer->message, "failed calling webhook");
+}
+
 /* The no of a policy or a webhook is not the object's fault, whatever its number (H7): a policy
  * that has no parameter, or that a server which just started has not read yet, says 422; a webhook
- * says the number that it likes, and 500 is said where it does not answer, so that nothing was done
- * (H5, B24). The message names it. */
+ * says the number that it likes, and 500 is said where it does not answer (B24). The message names
+ * it. */
 static bool is_of_admission(const struct kube_answer *answer)
 {
 	if (answer->class == KUBE_INVALID && strstr(answer->message, "ValidatingAdmissionPolicy"))
 		return true;
 	if (answer->class == KUBE_SERVER_ERROR)
-		return strstr(answer->message, "failed calling webhook") != NULL;
+		return kube_is_dead_webhook(answer);
 	return (answer->class == KUBE_INVALID || answer->class == KUBE_REFUSED) &&
 	       strncmp(answer->message, "admission webhook \"", 19) == 0;
 }

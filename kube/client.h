@@ -138,5 +138,7 @@ void kube_client_redial(struct kube_client *client, unsigned target);
 void kube_client_shutdown(struct kube_client *client);
 
 const char *kube_class_name(enum kube_class class);
+/* True when a webhook that must be asked was not reached, so that nothing was done (H5, B24). */
+bool kube_is_dead_webhook(const struct kube_answer *answer);
 
 #endif

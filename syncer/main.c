@@ -28,6 +28,7 @@ static struct syncer *open_syncer(struct role_process *process)
 	source_open(syncer);
 	writes_open(syncer);
 	report_open(syncer);
+	preflight_open(syncer);
 	role_attach(process, &syncer_ops, syncer);
 	return syncer;
 }
@@ -40,6 +41,7 @@ static void close_syncer(struct syncer *syncer)
 		for (unsigned kind = 0; kind < KIND_COUNT; kind++)
 			feed_stop(&syncer->feeds[side][kind]);
 	spaces_close(syncer);
+	preflight_close(syncer);
 	kube_client_free(syncer->client);
 	engine_close(&syncer->engine);
 	outside_close(&syncer->outside);

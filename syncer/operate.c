@@ -189,6 +189,7 @@ static void resync(struct syncer *syncer, const struct msg_sync_asked *asked)
 	if (!asked->dry_run) {
 		engine_retry(&syncer->engine, base_clock_boot_ns());
 		feeds_resync(syncer, only == KIND_COUNT ? NULL : &only);
+		preflight_soon(syncer);
 	}
 	done_with(syncer, asked->operation, due,
 	    asked->dry_run ? "changes are known now; both hubs would be listed anew"

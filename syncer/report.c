@@ -188,8 +188,10 @@ void report_touch(struct syncer *syncer)
 		    "understudyctl sync status");
 	syncer->holds = holds;
 	/* What a first pass took is not needed again. */
-	if (complete && !syncer->was_complete)
+	if (complete && !syncer->was_complete) {
 		(void)malloc_trim(0);
+		preflight_soon(syncer);
+	}
 	syncer->was_complete = complete;
 	syncer->was_regressed = regressed;
 	check_barrier(syncer);

@@ -42,9 +42,12 @@ static void gather_all(struct syncer *syncer, struct survey_feeds feeds[KIND_COU
 		feeds[kind].listed = namespaces;
 	feeds_visit(syncer, SIDE_SOURCE, gather, feeds);
 	feeds_visit(syncer, SIDE_COPIES, gather, feeds);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
 		if (!feeds[kind].listed)
 			feeds[kind].version = 0;
+		if (!feeds[kind].copies_fault)
+			feeds[kind].copies_fault = syncer->preflight.faults[kind];
+	}
 }
 
 static void say_kind(enum sync_state state, const struct survey_kind *counts,

@@ -62,6 +62,15 @@ struct newest {
 	char namespace[64], name[254];
 };
 
+/* Dry runs, one kind after the other (preflight.c). */
+struct preflight {
+	struct loop_timer timer;
+	uint64_t request; /* under way, 0: none */
+	enum kind kind;   /* of it */
+	char
+	    *faults[KIND_COUNT]; /* why no copy can be written; NULL: nothing is known against it */
+};
+
 struct syncer {
 	struct role_process *process;
 	struct loop *loop;
@@ -90,6 +99,7 @@ struct syncer {
 	uint64_t listed_rows[256]; /* what was sent of each row: a hash, 0: free */
 	struct progress progress;
 	struct diff *diff; /* under way, NULL: none */
+	struct preflight preflight;
 	struct outside outside;
 	char pause_why[129];
 
@@ -191,6 +201,12 @@ void report_barrier(struct syncer *syncer, struct str handover);
 
 /* show.c */
 void show_mirror(struct syncer *syncer, int64_t now_ns);
+
+/* preflight.c */
+void preflight_open(struct syncer *syncer);
+/* A round of dry runs begins now, and others after it. */
+void preflight_soon(struct syncer *syncer);
+void preflight_close(struct syncer *syncer);
 
 /* drain.c */
 void drain_begin(struct syncer *syncer, int64_t deadline_ns);

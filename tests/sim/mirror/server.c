@@ -516,6 +516,25 @@ void server_serve(struct server *server, enum kube_verb verb, const struct place
 		delete (server, place, object, body, reply);
 }
 
+void server_try(struct server *server, enum kube_verb verb, const struct place *place, json_t *body,
+    struct reply *reply)
+{
+	const struct object *copy =
+	    server_find(server, place->kind, place->space, meta(body, "name"));
+	const char *why = fence(server, verb, place, NULL, body);
+
+	if (server->id != OWN || verb != KUBE_POST || copy)
+		broken("H5: only a creation under a name of its own is tried", "%s",
+		    meta(body, "name"));
+	if (chaos_chance(KNOB_ERRORS, 100))
+		server_refuse(reply, 500, "InternalError",
+		    "failed calling webhook \"nobody.example.com\"", "", "");
+	else if (why)
+		server_refuse(reply, 403, "Forbidden", why, "", "");
+	else
+		answer_with(reply, 201, body);
+}
+
 /* --- Backups -------------------------------------------------------------------------------- */
 
 void server_save(struct server *server)

@@ -227,7 +227,10 @@ static void serve(struct request *request, struct reply *reply)
 		if (!body)
 			broken("every body is JSON", "%s", request->path);
 	}
-	server_serve(server, request->verb, &place, body, reply);
+	if (strstr(request->query, "dryRun=All"))
+		server_try(server, request->verb, &place, body, reply);
+	else
+		server_serve(server, request->verb, &place, body, reply);
 	if (strcmp(place.name, "kube-system") != 0)
 		chaos_say("%s%s %s%s%s -> %d%s%s",
 		    request->target == CREDENTIAL_PEER_SYNCER ? "source: " : "",

@@ -84,6 +84,18 @@ func (r *run) deadWebhook(ctx context.Context) error {
 		return err
 	}
 	path, other := qualities.Path(pair.Project, "steady"), kube.SliceConfigs.Path(pair.Project, "green")
+	// H5: before anything changes. A resync looks at once, else it would be seen within a minute.
+	noticed := func(text string) error {
+		if _, err := r.ctl(ctx, r.b, 0, nil, "sync", "resync", "SliceQoSConfig"); err != nil {
+			return err
+		}
+		return see.Eventually(ctx, patience, func() error {
+			_, err := r.ctl(ctx, r.b, 0, []string{text}, "sync", "status")
+			return err
+		})
+	}
+	r.check("a webhook that would stop the mirror is named before it does, and the mirror stays complete", noticed(
+		`mirror        Degraded, complete: SliceQoSConfig: on this hub: Internal error occurred: failed calling webhook "nobody.example.com"`))
 	if err := r.annotated(ctx, path, "webhook", "dead"); err != nil {
 		return err
 	}
@@ -98,6 +110,7 @@ func (r *run) deadWebhook(ctx context.Context) error {
 	}
 	// It is tried again in longer and longer steps, a minute at the most.
 	r.check("without it the object follows", see.Eventually(ctx, 3*patience, func() error { return r.carries(ctx, path, "webhook", "dead") }))
+	r.check("and nothing would stop the mirror any more", noticed("mirror        Synced, complete"))
 	return r.armed(ctx, r.b)
 }
 
