@@ -306,8 +306,6 @@ static bool take_row(struct machine *m, struct machine_step *s, enum fact fact)
 		if (next != m->state) {
 			m->state = next;
 			m->since_ns = s->now_ns;
-			if (next == STATE_RECOVER || next == STATE_STANDBY)
-				m->lease_at_ns = s->now_ns;
 		}
 		return new;
 	}

@@ -73,7 +73,7 @@ mutant() { # FILE N
 	else
 		name=$(awk -v pick="$2" -f tests/sim/mutate.awk "elector/$1.c" 2>&1 >"$directory/mutant.c")
 	fi
-	if ! gcc -std=gnu11 -D_GNU_SOURCE -I. -O0 -w -fsanitize=bounds,shift -fsanitize-undefined-trap-on-error -c "$directory/mutant.c" -o "$directory/mutant.o" 2>/dev/null ||
+	if ! gcc -std=gnu11 -D_GNU_SOURCE -I. -O0 -w -fsanitize=bounds-strict,shift -fsanitize-undefined-trap-on-error -c "$directory/mutant.c" -o "$directory/mutant.o" 2>/dev/null ||
 		! { is_replicas "$1" || gcc -pie -o "$directory/sim" "$directory/mutant.o" "$work/$1/sim.o"; } 2>/dev/null; then
 		by='the compiler'
 	elif ! simulator_holds "$1" "$directory" 0 tests/sim/stories/*.story; then

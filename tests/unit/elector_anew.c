@@ -87,6 +87,40 @@ static void test_C5_an_accepted_loss_is_accepted_once(void **state)
 	assert_false(w.page_open);
 }
 
+/* The same where the peer ends the attempt: it is another cluster when the final read is made, or
+ * it claims while the mirror is being stopped. Whatever comes next asks for its own consent. */
+static void test_C5_an_accepted_loss_ends_with_the_peer_that_it_was_accepted_for(void **state)
+{
+	struct machine_command promote = { .verb = COMMAND_PROMOTE, .accept_incomplete = true };
+
+	for (int i = 0; i < 2; i++) {
+		struct world w;
+
+		(void)state;
+		standby_of_manual_mode(&w);
+		w.m.options.workers = 0;
+		if (i == 0)
+			w.peer = (struct machine_look){ .class = PEER_OK, .uid = "3" };
+		w.syncer_stays = true;
+		assert_true(command_with(&w, promote));
+		assert_true(w.m.accept_incomplete);
+		run_to(&w, i == 0 ? STATE_STANDBY : STATE_STOPPING, S(3));
+		peer_leads(&w, 2);
+		look(&w, 0);
+		assert_int_equal(w.m.state, STATE_STANDBY);
+		assert_true(said(&w, i == 0 ? REASON_PEER_UNREADABLE : REASON_LEASE_LIVE));
+		if (i == 0)
+			assert_true(command(&w, COMMAND_ACCEPT_PEER));
+		w.syncer_stays = false;
+		run(&w, S(3));
+		peer_fails(&w, PEER_SILENT, PEER_WHY_REFUSED);
+		w.m.options.automatic = true;
+		run(&w, S(60));
+		assert_int_equal(w.m.state, STATE_STANDBY);
+		assert_true(said(&w, REASON_MIRROR_INCOMPLETE));
+	}
+}
+
 /* I6: somebody deletes the claim, and the workload is still there: no mirror beside it. */
 static void test_I6_without_a_claim_the_workloads_end_is_waited_for_as_well(void **state)
 {
@@ -157,6 +191,26 @@ static void test_C9_each_hint_is_looked_into(void **state)
 	worker_says(&w, 0, 1, 41);
 	assert_int_equal(w.peer_reads, reads + 2);
 	assert_int_equal(w.m.state, STATE_ACTIVE);
+}
+
+/* C9: the read that a hint began is not begun anew by the next one, or a worker that tells the same
+ * every moment would put off the answer for ever. */
+static void test_C9_hints_that_go_on_do_not_put_off_the_answer(void **state)
+{
+	struct world w;
+	unsigned reads;
+
+	(void)state;
+	active_ready(&w);
+	w.no_observer = true;
+	reads = w.peer_reads;
+	for (int i = 0; i < 10; i++) {
+		worker_says(&w, 0, 1, 21);
+		run(&w, S(1)); /* unanswered for longer than a read may take (M18) */
+	}
+	assert_int_equal(w.peer_reads, reads + 1);
+	assert_false(w.page_open);
+	assert_true(said(&w, REASON_WORKER_HIGHER));
 }
 
 /* M18: only the look that was asked for decides about a hint. */
@@ -288,9 +342,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(H9_a_mirror_that_was_stopped_is_not_told_to_rest),
 		TEST(C5_an_accepted_loss_is_accepted_once),
+		TEST(C5_an_accepted_loss_ends_with_the_peer_that_it_was_accepted_for),
 		TEST(I6_without_a_claim_the_workloads_end_is_waited_for_as_well),
 		TEST(H1_a_claim_begins_anew),
 		TEST(C9_each_hint_is_looked_into),
+		TEST(C9_hints_that_go_on_do_not_put_off_the_answer),
 		TEST(C9_a_look_that_began_before_the_hint_says_nothing_of_it),
 		TEST(M18_a_close_ends_the_question_of_a_hint),
 		TEST(decision_14_a_second_rogue_term_is_outbid_too),

@@ -139,6 +139,51 @@ static void test_C5_force_takes_a_living_peers_lead_but_not_an_incomplete_mirror
 	}
 }
 
+/* A Standby that says nothing of itself has no age, and a word that never came is none. */
+static void test_B15_a_word_that_nobody_said_is_unknown(void **state)
+{
+	struct machine_command c = { .verb = COMMAND_SWITCHOVER, .operation = ID };
+
+	for (int i = 0; i < 2; i++) {
+		struct machine_check checks[MACHINE_MAX_CHECKS];
+		const struct machine_check *word = NULL;
+		struct world w;
+
+		(void)state;
+		active_ready(&w);
+		if (i == 0)
+			w.peer.standby.known = false;
+		look(&w, 0);
+		if (i == 1)
+			w.m.peer.word_ns = 0; /* it has no renewTime */
+		for (unsigned n = machine_checks(&w.m, &c, checks); n > 0; n--)
+			if (strcmp(checks[n - 1].name, "age of the standby's word") == 0)
+				word = &checks[n - 1];
+		assert_non_null(word);
+		assert_false(word->ok);
+		assert_string_equal(word->value, "unknown");
+	}
+}
+
+/* Where nobody ever led there is nothing that a mirror would hold. */
+static void test_C5_force_makes_the_first_leader_without_a_mirror(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_make(&w, 1, false);
+	w.peer.instance = PEER_I;
+	start(&w);
+	run(&w, S(5));
+	assert_int_equal(w.m.state, STATE_STANDBY);
+	assert_int_equal(w.grants, 0);
+	assert_null(refused(&w, COMMAND_FORCE));
+	assert_true(command(&w, COMMAND_FORCE));
+	run(&w, S(5));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+	assert_int_equal(w.page_term, 1);
+}
+
 static void test_C8_even_force_yields_to_a_higher_claim(void **state)
 {
 	struct world w;
@@ -468,6 +513,8 @@ int main(void)
 		cmocka_unit_test(test_C3_an_operators_promotion_keeps_the_guards),
 		cmocka_unit_test(
 		    test_C5_force_takes_a_living_peers_lead_but_not_an_incomplete_mirror),
+		cmocka_unit_test(test_B15_a_word_that_nobody_said_is_unknown),
+		cmocka_unit_test(test_C5_force_makes_the_first_leader_without_a_mirror),
 		cmocka_unit_test(test_C8_even_force_yields_to_a_higher_claim),
 		cmocka_unit_test(test_C6_force_leaves_the_hold_with_a_new_term),
 		cmocka_unit_test(test_B16_what_was_taken_unplanned_is_not_taken_back_at_once),

@@ -304,6 +304,34 @@ static void test_H15_hub_role_has_the_term_after_W2_or_after_the_way_back(void *
 	assert_null(time_step(&w, TODO_ROLE)); /* W2 is on its way */
 }
 
+/* M2: the mirror that was stopped for an attempt rests until the peer moves once more. */
+static void test_M2_an_attempt_that_the_peer_ended_leaves_the_mirror_for_its_next_renewal(
+    void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct world w;
+		unsigned grants;
+
+		(void)state;
+		if (i == 0)
+			stopping(&w);
+		else
+			confirming(&w);
+		w.next_look_ns = w.now_ns + S(2);
+		grants = w.grants;
+		peer_leads(&w, 2);
+		look(&w, w.m.peer_nonce);
+		assert_true(said(&w, i == 0 ? REASON_LEASE_LIVE : REASON_BACKED_OUT));
+		w.no_observer = w.syncer_stays = false;
+		run(&w, S(1));
+		assert_int_equal(w.m.state, STATE_STANDBY);
+		assert_int_equal(w.m.back_off_ns, S(2));
+		assert_int_equal(w.grants, grants);
+		run(&w, S(2));
+		assert_int_equal(w.grants, grants + 1);
+	}
+}
+
 static void draining(struct world *w)
 {
 	active_ready(w);
@@ -368,6 +396,7 @@ int main(void)
 		TEST(H3_a_mirror_has_two_seconds_to_write_what_it_received),
 		TEST(M18_the_final_read_is_asked_for_after_the_guards),
 		TEST(H15_hub_role_has_the_term_after_W2_or_after_the_way_back),
+		TEST(M2_an_attempt_that_the_peer_ended_leaves_the_mirror_for_its_next_renewal),
 		TEST(H15_what_another_hand_changed_in_the_own_lease_is_mended_at_once),
 	};
 
