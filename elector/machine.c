@@ -51,6 +51,7 @@ static const struct machine_row table[] = {
 { ALL, ON(JUMPED), NULL, R(NONE), DO(act_cannot_happen), STAY, "cannot happen: page closed" },
 { WORKING, ON(OWN_FOREIGN), NULL, R(FOREIGN_INSTANCE), DO(act_close, act_leave_75), STATE_FATAL, "5 C15 C9" },
 { IN(INIT), ON(OWN_FOREIGN), NULL, R(NONE), DO(act_cannot_happen), STAY, "cannot happen: INIT reads by itself" },
+{ IN(ACTIVE), ON(PEER_CLASH), answers, R(WORKER_HIGHER), DO(act_close), STATE_YIELD, "5 C9 H14: as blind" },
 { IN(ACTIVE), ON(PEER_CLASH), NULL, R(PEER_CLASH_SEEN), NOTHING, STAY, "5 H14: as blind" },
 { CLOSED, ON(PEER_CLASH), NULL, R(PEER_CLASH), DO(act_close, act_leave_78), STATE_FATAL, "5 H14" },
 { ALL, ON(OWN_UNSURE) | ON(OWN_REFUSED) | ON(OWN_SEEN) | ON(OWN_GONE), NULL, R(NONE), NOTHING, STAY, "H1 H15: lease_due reads or writes again" },
