@@ -169,6 +169,9 @@ static const struct command commands[] = {
 	    "configuration\n"
 	    "of the other hub or of a worker; each key that does not fit is named, with both "
 	    "values.\n"
+	    "The line `pair` is a sum over what must be equal on both hubs (hubs, namespace, "
+	    "workers,\n"
+	    "mirror.set), to be compared over the phone.\n"
 	    "Exit: 0 right, 1 not.\n",
 	    check_config_command },
 	{ "bootstrap",

@@ -148,6 +148,43 @@ static void compare_follower(
 		    "one namespace on hub and worker");
 }
 
+/* --- By phone ----------------------------------------------------------------------------------
+ */
+
+#define FNV_OFFSET 14695981039346656037ULL
+#define FNV_PRIME  1099511628211ULL
+
+/* With its end, so that no two lists of texts are one text. */
+static uint64_t add_text(uint64_t hash, const struct us_config *config, config_text text)
+{
+	const char *byte = config_text_at(config, text);
+
+	do
+		hash = (hash ^ (unsigned char)*byte) * FNV_PRIME;
+	while (*byte++);
+	return hash;
+}
+
+uint64_t config_pair_hash(const struct us_config *config)
+{
+	uint64_t hash = FNV_OFFSET, workers = 0;
+
+	if (!is_hub(config))
+		return 0;
+	for (unsigned i = 0; i < config->hub_count; i++) {
+		hash = add_text(hash, config, config->hubs[i].name);
+		hash = add_text(hash, config, config->hubs[i].endpoint);
+	}
+	hash = add_text(hash, config, config->namespace);
+	/* Their order is each hub's own. */
+	for (unsigned i = 0; i < config->worker_count; i++)
+		workers += add_text(add_text(FNV_OFFSET, config, config->workers[i].name), config,
+		    config->workers[i].project_namespace);
+	hash = (hash ^ workers) * FNV_PRIME;
+	hash = (hash ^ config->mirror_set) * FNV_PRIME;
+	return hash | 1;
+}
+
 unsigned config_pair_faults(
     const struct us_config *own_config, const struct us_config *other_config, struct buf *out)
 {

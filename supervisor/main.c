@@ -278,6 +278,17 @@ static void print_audit(struct supervisor *supervisor)
 	buf_free(&rows);
 }
 
+/* For whoever has the other hub's file only on the phone. */
+static void print_pair(const char *whose, const struct us_config *config)
+{
+	uint64_t hash = config_pair_hash(config);
+
+	if (hash)
+		(void)printf("pair %04x-%04x-%04x-%04x %s\n", (unsigned)(hash >> 48),
+		    (unsigned)(hash >> 32 & 0xffff), (unsigned)(hash >> 16 & 0xffff),
+		    (unsigned)(hash & 0xffff), whose);
+}
+
 /* Does the configuration of another machine fit? Its files are on that machine: only it is read,
  * and without the flags, which are ours. */
 static int check_pair(struct supervisor *supervisor)
@@ -297,6 +308,7 @@ static int check_pair(struct supervisor *supervisor)
 		code = configuration_take(result, &other);
 	if (code != EXIT_CODE_OK)
 		return code;
+	print_pair(supervisor->options.pair, other);
 	count = config_pair_faults(supervisor->config, other, &faults);
 	if (count)
 		(void)printf("%s%u do not fit %s\n", faults.data, count, supervisor->options.pair);
@@ -311,6 +323,8 @@ static int check_only(struct supervisor *supervisor)
 {
 	int code = credentials_check_all(supervisor), pair = EXIT_CODE_OK;
 
+	if (!supervisor->options.audit)
+		print_pair(supervisor->options.config, supervisor->config);
 	if (supervisor->options.pair)
 		pair = check_pair(supervisor);
 	code = code == EXIT_CODE_OK ? pair : code;

@@ -158,6 +158,45 @@ static void workers_are_the_same_on_both_hubs(void **state)
 	EXPECT(&w, &w, "self: w1 here, w1 there; expected each worker once");
 }
 
+/* Two people read it to each other: equal exactly where both files fit in what it covers. */
+static void the_hash_is_of_what_must_be_equal(void **state)
+{
+	uint64_t hash = config_pair_hash(&a);
+	struct config_worker first;
+
+	(void)state;
+	assert_true(hash != 0);
+	assert_true(config_pair_hash(&b) == hash);
+	assert_true(config_pair_hash(&w) == 0);
+	a.workers[1].name = b.workers[0].name = put("w2");
+	a.workers[1].project_namespace = b.workers[0].project_namespace = put("kubeslice-y");
+	b.workers[1] = a.workers[0];
+	a.worker_count = b.worker_count = 2;
+	FIT(&a, &b); /* in another order */
+	assert_true(config_pair_hash(&a) != hash);
+	assert_true(config_pair_hash(&a) == config_pair_hash(&b));
+	first = b.workers[0]; /* namespaces change places */
+	b.workers[0].project_namespace = b.workers[1].project_namespace;
+	b.workers[1].project_namespace = first.project_namespace;
+	assert_true(config_pair_hash(&a) != config_pair_hash(&b));
+	begin(NULL);
+	b.hubs[1].endpoint = put("https://b.example.com");
+	assert_true(config_pair_hash(&b) != hash);
+	begin(NULL);
+	b.hubs[0] = a.hubs[1];
+	b.hubs[1] = a.hubs[0];
+	assert_true(config_pair_hash(&b) != hash);
+	begin(NULL);
+	b.namespace = put("elsewhere");
+	assert_true(config_pair_hash(&b) != hash);
+	begin(NULL);
+	b.mirror_set = CONFIG_MIRROR_NONE;
+	assert_true(config_pair_hash(&b) != hash);
+	begin(NULL);
+	b.renew_deadline_ms = 14000; /* need not be equal */
+	assert_true(config_pair_hash(&b) == hash);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +205,7 @@ int main(void)
 		cmocka_unit_test_setup(C7_the_order_of_hubs_counts, begin),
 		cmocka_unit_test_setup(H17_the_one_waits_longer_than_the_other_can_lead, begin),
 		cmocka_unit_test_setup(workers_are_the_same_on_both_hubs, begin),
+		cmocka_unit_test_setup(the_hash_is_of_what_must_be_equal, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -215,6 +216,15 @@ func (s *story) configurationsFit(ctx context.Context) error {
 		return err
 	}
 	s.fact("", "the configurations of both hubs and of the worker fit; one hub twice does not")
+	said, err := s.ctl(ctx, s.a, 0, "pair ", "check-config", a, "--pair", b)
+	if err != nil {
+		return err
+	}
+	sums := regexp.MustCompile(`(?m)^pair ([0-9a-f]{4}(?:-[0-9a-f]{4}){3}) (\S+)$`).FindAllStringSubmatch(said, -1)
+	if len(sums) != 2 || sums[0][1] != sums[1][1] || sums[0][2] != a || sums[1][2] != b {
+		return fmt.Errorf("want one sum, of %s and of %s, in:\n%s", a, b, said)
+	}
+	s.fact("", "what two operators compare over the phone is one sum of both files: %s", sums[0][1])
 	// Upstream's flags and its variable, as understudyd's loader takes them.
 	for _, c := range []struct {
 		variable, says string
