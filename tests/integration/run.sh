@@ -58,6 +58,7 @@ else
 fi
 part 'operator' build/bed scenario --dir build/check.operator operator
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload
+part runbook build/bed scenario --dir build/check.runbook runbook
 part bootstrap build/bed scenario --dir build/check.bootstrap bootstrap
 part 'replicas' build/bed replicas --dir build/check.replicas
 part 'hostile roles of a pair' build/bed hostile --dir build/check.hostile --random 10

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"understudy.test/bed/demo"
 )
 
 type command struct {
@@ -43,7 +45,7 @@ func init() {
 		{"token", "ACCOUNT", "print a token of a service account", token},
 		{"reconcile", "", "run the demo's reconciler, gated by a fence page", reconcile},
 		{"demo", "", "run two hubs, a worker and a failover, as a timeline", runDemo},
-		{"scenario", "NAME", "run a scenario of an operator on two hubs: bootstrap, hands, operator, pause, reload, switchover", runScenario},
+		{"scenario", "NAME", "run a scenario of an operator on two hubs: " + demo.ScenarioNames(), runScenario},
 		{"workers", "[PART...]", "check what three workers see of two hubs: links cut, failovers, stale hubs, hands", checkWorkers},
 		{"leader", "", "try to break leadership: situations, random faults, figures", tryLeader},
 		{"hostile", "", "let single roles of a Standby turn hostile: what they reach, and that it takes over", checkHostile},

@@ -19,7 +19,8 @@ import (
 // The runbook is what it says it is: its blocks of commands are run on a pair, in the order of the
 // page, and what they print must have the form that the page shows. A line `<!-- bed: kill hub-a -->`
 // between them breaks or mends something. A shown line `...` stands for any lines. Numbers, times and
-// ids differ; words do not. With Rewrite the page gets what was printed now.
+// ids differ; words do not. With Rewrite the page gets what was printed now; of a new command that must
+// wait for something, write the line that says so between two `...` first.
 
 // runbookPage, from the repository's folder.
 const runbookPage = "docs/runbook.md"
@@ -188,9 +189,6 @@ func (r *runbook) command(ctx context.Context, h *pair.Hub, command string, show
 			return nil, err
 		}
 		return shown, h.Start()
-	}
-	if r.s.Rewrite && len(shown) == 0 && looks.MatchString(command) {
-		time.Sleep(20 * time.Second) // nothing says yet what to wait for
 	}
 	var now, printed []string
 	try := func() bool {

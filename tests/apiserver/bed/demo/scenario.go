@@ -70,7 +70,7 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 		s.a.Programs = s.before()
 	}
 	for _, h := range p.Hubs {
-		if name != "switchover" && name != "reload" && name != "upgrade" && name != "bootstrap" {
+		if !slices.Contains([]string{"switchover", "reload", "upgrade", "bootstrap", "runbook"}, name) {
 			p.Proxied = []string{"understudy-peer-observer"}
 			if err := h.Cluster.Start(cluster.Proxy); err != nil {
 				return p, err
