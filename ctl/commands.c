@@ -198,13 +198,15 @@ static const struct command commands[] = {
 	    "Exit: 0 done, 1 refused, 3 not known.\n",
 	    bootstrap_command },
 	{ "drill", "drill [-o text|json]", "what a takeover would find, without one",
-	    "On the Standby. Asks every guard of a promotion but the peer's silence, compares "
-	    "both\n"
-	    "hubs object by object, and says what came of the rehearsal on each worker and of "
+	    "On the Standby. Asks every guard of a promotion but the peer's silence; looks at the "
+	    "peer\n"
+	    "over a new connection, asks the workers' followers, tries the claim as a dry run; "
+	    "compares\n"
+	    "both hubs object by object; says what came of the rehearsal on each worker and of "
 	    "each\n"
-	    "credential, with the time that each took. Writes nothing. Exit: 0 it would take "
-	    "over,\n"
-	    "1 it would not, or not with everything.\n",
+	    "credential, with the time that each took. Changes nothing on a hub. Exit: 0 it would "
+	    "take\n"
+	    "over, 1 it would not, or not with everything.\n",
 	    drill_run },
 	{ "completion", "completion bash | zsh | fish", "a completion script for a shell",
 	    "For example: understudyctl completion bash >/etc/bash_completion.d/understudyctl\n",

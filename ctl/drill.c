@@ -1,9 +1,9 @@
 /*
  * The drill (see the header). The guards are the machine's own, asked as `promote --check`; the
- * mirror is compared object by object; each worker was rehearsed with dry runs by its repointer,
- * which says what came of it. Not tried, and said so: the last read of the peer, the question to
- * the witnesses, and the claim itself, for they mean something only when the peer is silent. Called
- * by commands.c.
+ * elector then tries what a takeover asks of others: a last look at the peer, the question to the
+ * workers, the claim as a dry run; the mirror is compared object by object; each worker was
+ * rehearsed with dry runs by its repointer, which says what came of it. Not tried, and said so:
+ * what cannot be taken back, the end of the mirror and the fence. Called by commands.c.
  */
 #include "ctl/drill.h"
 
@@ -17,14 +17,15 @@
 #include "ctl/operate.h"
 #include "ctl/show.h"
 
-#define DIFF_PATIENCE_S 150
-#define SILENCE_CHECK   "peer silent for" /* the one guard that a living peer fails */
+#define DIFF_PATIENCE_S   150
+#define OTHERS_PATIENCE_S 20
+#define SILENCE_CHECK     "peer silent for" /* the one guard that a living peer fails */
 
 struct drill {
 	const struct ctl_options *options;
 	json_t *steps;
 	bool would;
-	long long began_ms;
+	long long first_ms, began_ms;
 };
 
 static long long now_ms(void)
@@ -71,6 +72,29 @@ static enum ctl_exit try_guards(struct drill *drill, struct err *err)
 		(void)snprintf(text, sizeof(text), "%.100s, must be: %.100s",
 		    member_text(check, "value"), member_text(check, "limit"));
 		add_step(drill, member_text(check, "name"), member_true(check, "ok"), text);
+	}
+	json_decref(answer);
+	return code;
+}
+
+/* What the elector asked of others at once; each step with the time that it took by itself. */
+static enum ctl_exit try_others(struct drill *drill, struct err *err)
+{
+	json_t *answer = NULL;
+	const json_t *step;
+	size_t i;
+	enum ctl_exit code = operate_ask(
+	    drill->options, json_pack("{s:s}", "verb", "drill"), OTHERS_PATIENCE_S, &answer, err);
+
+	if (code == CTL_DONE && json_array_size(json_object_get(answer, "steps")) == 0)
+		add_step(
+		    drill, "what a takeover asks of others", false, member_text(answer, "text"));
+	json_array_foreach(json_object_get(answer, "steps"), i, step)
+	{
+		add_step(drill, member_text(step, "name"), member_true(step, "ok"),
+		    member_text(step, "text"));
+		json_object_set(json_array_get(drill->steps, json_array_size(drill->steps) - 1),
+		    "ms", json_object_get(step, "ms"));
 	}
 	json_decref(answer);
 	return code;
@@ -140,7 +164,7 @@ static void put_text(const struct drill *drill, const char *verdict, struct buf 
 		buf_puts(out, "\n");
 	}
 	buf_puts(out,
-	    "  not tried: the last read of the peer, the question to the witnesses, the claim\n");
+	    "  not tried: the end of the mirror, the claim for good, the fence, the workload\n");
 	show_text(out, verdict);
 	buf_puts(out, "\n");
 }
@@ -167,8 +191,10 @@ static enum ctl_exit conclude(const struct drill *drill, const json_t *document,
 
 	if (drill->would)
 		(void)snprintf(verdict, sizeof(verdict),
-		    "drill: this hub would take over after %lld.%03lld s of silence of its peer",
-		    threshold_ms / 1000, threshold_ms % 1000);
+		    "drill: this hub would take over after %lld.%03lld s of silence of its peer; "
+		    "what "
+		    "was tried took %lld ms",
+		    threshold_ms / 1000, threshold_ms % 1000, drill->began_ms - drill->first_ms);
 	else
 		(void)snprintf(verdict, sizeof(verdict),
 		    "drill: this hub would not take over, or not with everything; see NO above");
@@ -185,7 +211,7 @@ static enum ctl_exit conclude(const struct drill *drill, const json_t *document,
 enum ctl_exit drill_run(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
-	struct drill drill = { options, json_array(), true, now_ms() };
+	struct drill drill = { options, json_array(), true, now_ms(), now_ms() };
 	struct buf bytes = buf_make(CLIENT_MAX_BYTES);
 	bool as_json = argc == 3 && strcmp(argv[2], "json") == 0;
 	json_t *document = NULL;
@@ -203,6 +229,8 @@ enum ctl_exit drill_run(
 	}
 	if (code == CTL_DONE) {
 		code = try_guards(&drill, err);
+		if (code == CTL_DONE)
+			code = try_others(&drill, err);
 		if (code == CTL_DONE)
 			code = try_mirror(&drill, err);
 	}

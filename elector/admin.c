@@ -25,24 +25,28 @@
 
 static const char *const outcome_names[] = { "done", "refused", "running", "unknown" };
 
+static void tell_operation(struct request *request);
+
 static const struct verb_row rows[] = {
-	{ "switchover", COMMAND_SWITCHOVER, true, false, " verb to check ", false, 0 },
-	{ "call-off", COMMAND_CALL_OFF, false, false, " verb ", false, 0 },
+	{ "switchover", COMMAND_SWITCHOVER, true, false, " verb to check ", NULL, 0 },
+	{ "call-off", COMMAND_CALL_OFF, false, false, " verb ", NULL, 0 },
 	{ "promote", COMMAND_PROMOTE, true, true, " verb check force acceptIncomplete hub nonce ",
-	    false, 0 },
-	{ "pause", COMMAND_PAUSE, false, false, " verb forMs ", false, 0 },
-	{ "resume", COMMAND_RESUME, false, false, " verb ", false, 0 },
-	{ "acknowledge", COMMAND_ACKNOWLEDGE, false, false, " verb ", false, 0 },
-	{ "accept-peer", COMMAND_ACCEPT_PEER, false, true, " verb hub nonce ", false, 0 },
-	{ "operation", COMMAND_COUNT, false, false, " verb operation ", false, 0 },
-	{ "sync-diff", COMMAND_COUNT, false, false, " verb kind ", true, SYNC_DIFF },
-	{ "sync-resync", COMMAND_COUNT, false, false, " verb kind check ", true, SYNC_RESYNC },
-	{ "sync-confirm-deletes", COMMAND_COUNT, false, true, " verb list check hub nonce ", true,
-	    SYNC_CONFIRM_DELETES },
-	{ "sync-discard", COMMAND_COUNT, false, true, " verb list check hub nonce ", true,
+	    NULL, 0 },
+	{ "pause", COMMAND_PAUSE, false, false, " verb forMs ", NULL, 0 },
+	{ "resume", COMMAND_RESUME, false, false, " verb ", NULL, 0 },
+	{ "acknowledge", COMMAND_ACKNOWLEDGE, false, false, " verb ", NULL, 0 },
+	{ "accept-peer", COMMAND_ACCEPT_PEER, false, true, " verb hub nonce ", NULL, 0 },
+	{ "operation", COMMAND_COUNT, false, false, " verb operation ", tell_operation, 0 },
+	{ "drill", COMMAND_COUNT, false, false, " verb ", drill_command, 0 },
+	{ "sync-diff", COMMAND_COUNT, false, false, " verb kind ", relay_command, SYNC_DIFF },
+	{ "sync-resync", COMMAND_COUNT, false, false, " verb kind check ", relay_command,
+	    SYNC_RESYNC },
+	{ "sync-confirm-deletes", COMMAND_COUNT, false, true, " verb list check hub nonce ",
+	    relay_command, SYNC_CONFIRM_DELETES },
+	{ "sync-discard", COMMAND_COUNT, false, true, " verb list check hub nonce ", relay_command,
 	    SYNC_DISCARD },
-	{ "sync-accept-restore", COMMAND_COUNT, false, true, " verb check hub nonce ", true,
-	    SYNC_ACCEPT_RESTORE },
+	{ "sync-accept-restore", COMMAND_COUNT, false, true, " verb check hub nonce ",
+	    relay_command, SYNC_ACCEPT_RESTORE },
 };
 
 /* --- Answers -----------------------------------------------------------------------------------
@@ -378,10 +382,8 @@ static void handle(struct request *request)
 		admin_refuse(request, "expected one JSON object with a known \"verb\"");
 	} else if (!keys_known(request)) {
 		admin_refuse(request, "the request has a member that its verb does not know");
-	} else if (request->row->mirror) {
-		relay_command(request);
-	} else if (request->row->verb == COMMAND_COUNT) {
-		tell_operation(request);
+	} else if (request->row->carry_out) {
+		request->row->carry_out(request);
 	} else {
 		request->command = (struct machine_command){ .verb = request->row->verb,
 			.operation = base_random_u64(),
@@ -405,7 +407,7 @@ static bool take(struct elector *elector, struct admin_client *client, uint32_t 
 	request.body = json_is_object(body) ? body : NULL;
 	handle(&request);
 	/* Who waits asks often. */
-	quiet = request.row && request.row->verb == COMMAND_COUNT && !request.row->mirror;
+	quiet = request.row && request.row->carry_out == tell_operation;
 	log_write(quiet ? LOG_DEBUG : LOG_INFO, "admin: uid %u, pid %u: %s: %s", uid, pid,
 	    request.row ? request.row->name : "a request that is none",
 	    outcome_names[request.outcome]);
@@ -429,8 +431,10 @@ static void drop(struct admin_client *client)
 	loop_timer_cancel(loop, &client->deadline);
 	loop_forget(loop, client->fd);
 	close(client->fd);
-	if (client->waits)
+	if (client->waits) {
 		relay_client_gone(client->elector, client);
+		drill_client_gone(client->elector, client);
+	}
 	client->elector = NULL;
 }
 
@@ -526,6 +530,7 @@ void admin_take_client(struct elector *elector, int fd, const struct us_ctl *ctl
 
 void admin_close(struct elector *elector)
 {
+	drill_close(elector);
 	for (unsigned i = 0; i < ADMIN_CLIENTS; i++)
 		if (elector->admin.clients[i].elector)
 			drop(&elector->admin.clients[i]);

@@ -4,7 +4,7 @@
  * minute. What may be done is the machine's to say (machine_checks.c); who may ask is the socket's
  * mode. Every command is logged with uid and pid.
  *
- * Commands to the mirror go through relay.c and are answered later.
+ * Commands to the mirror go through relay.c, drills through drill.c, and are answered later.
  *
  *   {"verb": "switchover", "to": "hub-b"}
  *   {"outcome": "done|refused|running|unknown", "operation": ID, "text": TEXT,
@@ -13,6 +13,7 @@
 #ifndef ELECTOR_ADMIN_H
 #define ELECTOR_ADMIN_H
 
+#include "elector/drill.h"
 #include "elector/machine.h"
 #include "elector/relay.h"
 #include "ipc/loop.h"
@@ -53,6 +54,7 @@ struct admin {
 	int64_t taken_ns[ADMIN_PER_MINUTE]; /* a ring of the last commands */
 	unsigned taken_count;
 	struct relay relay;
+	struct drill drill;
 	uint64_t
 	    nonce; /* of what status shows now: what an operator consents to (sandbox-rules 5) */
 };

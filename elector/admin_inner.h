@@ -9,13 +9,16 @@
 
 #include "elector/elector.h"
 
+struct request;
+
 struct verb_row {
 	const char *name;
 	enum machine_command_verb verb; /* COMMAND_COUNT: none of the machine's */
 	bool takes_time, consents;
 	const char *keys; /* that the request may have, each between spaces */
-	bool mirror;      /* relay.c's: */
-	enum sync_verb sync;
+	/* NULL: the machine's */
+	void (*carry_out)(struct request *request);
+	enum sync_verb sync; /* relay.c's */
 };
 
 /* A request under way. */

@@ -9,6 +9,7 @@
  *   annotations  JSON texts of the two Leases (C13)
  *   admin     admin.sock: operators' requests; operations that they started
  *   relay     those of them that are for the mirror
+ *   drill     what a takeover would ask of others, asked without one
  *   messages  what other roles and the supervisor say, as events
  *   actions   carries decisions out and shows them
  *   lease     one Lease on the own API server: read, write, watch

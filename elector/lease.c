@@ -24,18 +24,22 @@ static void lease_path(const struct elector *elector, bool collection, struct bu
 	    collection ? NULL : elector->lease.name, NULL);
 }
 
-static void ask(struct elector *elector, enum kube_verb verb, struct str body, kube_done_fn *done)
+static uint64_t ask(struct elector *elector, enum kube_verb verb, const char *query,
+    struct str body, kube_done_fn *done)
 {
+	uint64_t id;
 	struct buf path;
 	struct kube_ask ask = { .target = CREDENTIAL_ELECTOR,
 		.verb = verb,
+		.query = query,
 		.body = body,
 		.deadline_ms = config_request_deadline_ms(elector->config) };
 
 	lease_path(elector, verb == KUBE_POST, &path);
 	ask.path = path.data;
-	kube_client_ask(elector->client, &ask, done, elector);
+	id = kube_client_ask(elector->client, &ask, done, elector);
 	buf_free(&path);
+	return id;
 }
 
 void lease_open(struct elector *elector, const char *name, const struct lease_ops *ops)
@@ -95,7 +99,7 @@ static void read_done(void *arg, const struct kube_answer *answer)
 
 void lease_read(struct elector *elector)
 {
-	ask(elector, KUBE_GET, (struct str){ 0 }, read_done);
+	(void)ask(elector, KUBE_GET, NULL, (struct str){ 0 }, read_done);
 }
 
 static void write_done(void *arg, const struct kube_answer *answer)
@@ -136,16 +140,29 @@ static void write_done(void *arg, const struct kube_answer *answer)
 	elector->lease.ops->answered(elector, &told);
 }
 
-void lease_put(struct elector *elector, const struct kube_lease *lease)
+static uint64_t put(
+    struct elector *elector, const struct kube_lease *lease, const char *query, kube_done_fn *done)
 {
 	struct lease_keeper *keeper = &elector->lease;
 	struct buf body = buf_make(1 << 20);
 	json_t *object = kube_lease_write(keeper->base, lease, namespace_of(elector), keeper->name);
+	uint64_t id;
 
 	kube_json_put(&body, object);
 	json_decref(object);
-	ask(elector, keeper->base ? KUBE_PUT : KUBE_POST, buf_str(&body), write_done);
+	id = ask(elector, keeper->base ? KUBE_PUT : KUBE_POST, query, buf_str(&body), done);
 	buf_free(&body);
+	return id;
+}
+
+void lease_put(struct elector *elector, const struct kube_lease *lease)
+{
+	(void)put(elector, lease, NULL, write_done);
+}
+
+uint64_t lease_try(struct elector *elector, const struct kube_lease *lease, kube_done_fn *done)
+{
+	return put(elector, lease, "dryRun=All", done);
 }
 
 /* --- Watch: deletions and other writers are seen between two renewals --------------------------

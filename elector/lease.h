@@ -46,6 +46,9 @@ void lease_open(struct elector *elector, const char *name, const struct lease_op
 void lease_read(struct elector *elector);
 /* Writes the Lease as last read, changed to this. */
 void lease_put(struct elector *elector, const struct kube_lease *lease);
+/* The same as a dry run: the API server judges it and keeps nothing. done gets its answer, with the
+ * elector; the keeper does not look at it. The request, for kube_client_cancel. */
+uint64_t lease_try(struct elector *elector, const struct kube_lease *lease, kube_done_fn *done);
 /* Once, when the first credential is there. */
 void lease_watch(struct elector *elector);
 /* Takes over an object that a read brought (NULL: absent). One that cannot be parsed counts as

@@ -539,7 +539,6 @@ struct machine {
 	int64_t probe_at_ns;
 	enum probe_verdict probe_verdict;
 	bool probe_known;
-
 	int64_t try_at_ns, back_off_ns;
 	int64_t duel_ns;         /* added to the threshold after both hubs claimed at once */
 	bool told[REASON_COUNT]; /* conditions that were said and still last */
@@ -565,7 +564,6 @@ struct machine_check {
 	char value[64], limit[64];
 	bool ok;
 };
-
 #define MACHINE_MAX_CHECKS 10
 
 void machine_init(struct machine *m, const struct machine_options *options);
@@ -576,6 +574,9 @@ void machine_step(
 
 /* TH: the peer's lease duration (own one when it says none) plus the own padding. */
 int64_t machine_threshold_ns(const struct machine *m);
+/* The term of a claim made now, 0: none is left (C7); what a follower's answer attests (C3). */
+uint64_t machine_next_term(const struct machine *m);
+enum witness_class machine_witness_class(enum witness_answer answer, enum lease_holder holder);
 /* Is an automatic promotion possible (H2, C4, H17)? */
 bool machine_armed(const struct machine *m);
 /* Did an operator pause automatic promotion (H21)? */

@@ -373,7 +373,20 @@ static void workers_read(struct machine *m, const struct machine_event *e)
 		m->workers_done = true;
 }
 
-/* C3: what a follower's answer attests. Its age runs on until it is judged. */
+enum witness_class machine_witness_class(enum witness_answer answer, enum lease_holder holder)
+{
+	switch (answer) {
+	case WITNESS_NO_API: return WITNESS_CUT;
+	case WITNESS_NO_ANSWER:
+	case WITNESS_DENIED: return WITNESS_MUTE;
+	case WITNESS_CUT_OFF:
+	case WITNESS_ABSENT: return WITNESS_STALE;
+	case WITNESS_READ: return holder == HOLDER_PEER ? WITNESS_FRESH : WITNESS_STALE;
+	}
+	return WITNESS_CLASS_NONE;
+}
+
+/* Its age runs on until it is judged. */
 static void witness_seen(struct machine *m, struct machine_step *step)
 {
 	const struct machine_event *e = step->event;
@@ -384,16 +397,7 @@ static void witness_seen(struct machine *m, struct machine_step *step)
 	w = &m->witness[e->witness.worker];
 	w->received_ns = step->now_ns;
 	w->age_ns = e->witness.age_ms * NS_PER_MS;
-	switch (e->witness.answer) {
-	case WITNESS_NO_API: w->class = WITNESS_CUT; break;
-	case WITNESS_NO_ANSWER:
-	case WITNESS_DENIED: w->class = WITNESS_MUTE; break;
-	case WITNESS_CUT_OFF:
-	case WITNESS_ABSENT: w->class = WITNESS_STALE; break;
-	case WITNESS_READ:
-		w->class = e->witness.holder == HOLDER_PEER ? WITNESS_FRESH : WITNESS_STALE;
-		break;
-	}
+	w->class = (uint8_t)machine_witness_class(e->witness.answer, e->witness.holder);
 }
 
 /* C5: complete is set by a full pass under the newest led-term and stands until its source

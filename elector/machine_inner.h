@@ -176,7 +176,6 @@ int64_t witness_at_ns(const struct machine *m);
 int64_t threshold_at_ns(const struct machine *m);
 uint64_t highest_term(const struct machine *m);
 /* The term that a new claim of this hub takes; 0: there is none left. */
-uint64_t machine_next_term(const struct machine *m);
 /* The newest led-term of the peer that this hub knows of. */
 uint64_t newest_led(const struct machine *m);
 

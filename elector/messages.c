@@ -70,6 +70,8 @@ enum verdict elector_on_peer_seen(
 	/* H2: a look from the future would count as watched time. */
 	if (m->started_ns > m->finished_ns || m->finished_ns > (uint64_t)now_ns)
 		return VERDICT_PEER_BROKEN;
+	if (drill_look_seen(elector, m))
+		return VERDICT_FINE;
 	*look = (struct machine_look){ .nonce = m->nonce,
 		.started_ns = (int64_t)m->started_ns,
 		.finished_ns = (int64_t)m->finished_ns,
@@ -194,6 +196,8 @@ enum verdict elector_on_witness_seen(
 	(void)fd;
 	if (!of_shard(elector, from, m->worker))
 		return VERDICT_PEER_BROKEN;
+	if (drill_witness_seen(elector, m))
+		return VERDICT_FINE;
 	event.witness.nonce = m->nonce;
 	event.witness.worker = (unsigned)m->worker;
 	event.witness.answer = (enum witness_answer)m->answer;

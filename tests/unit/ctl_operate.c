@@ -161,6 +161,9 @@ static void a_timeout_is_not_known_yet(void **state)
 	(void)asked();
 }
 
+#define OTHERS(look)                                                                               \
+	"{\"outcome\":\"done\",\"steps\":[{\"name\":\"last look at the peer's "                    \
+	"Lease\",\"ok\":" look ",\"text\":\"read\",\"ms\":7}],\"text\":\"nothing was changed\"}"
 #define GUARDS(state, silent)                                                                      \
 	"{\"outcome\":\"refused\",\"checks\":[{\"name\":\"state of this hub\",\"value\":\"" state  \
 	"\",\"limit\":\"standby\",\"ok\":true},{\"name\":\"peer silent for\",\"value\":\"3 ms\","  \
@@ -174,16 +177,17 @@ static const char drilled[] =
 static void a_drill_says_what_would_come_of_it(void **state)
 {
 	(void)state;
-	SERVE(drilled, GUARDS("standby", "false"),
+	SERVE(drilled, GUARDS("standby", "false"), OTHERS("true"),
 	    "{\"outcome\":\"done\",\"rows\":[],\"text\":\"20 objects compared: all are equal\"}");
 	assert_int_equal(RUN("drill"), CTL_DONE);
 	assert_non_null(strstr(out.data, "would take over after 20.000 s of silence"));
-	assert_non_null(strstr(out.data, "not tried: the last read of the peer"));
+	assert_non_null(strstr(out.data, "     7 ms  read\n"));
+	assert_non_null(strstr(out.data, "not tried: the end of the mirror"));
 	assert_null(strstr(out.data, "  NO  "));
-	assert_string_equal(
-	    asked(), "{\"verb\":\"promote\",\"check\":true}\n{\"verb\":\"sync-diff\"}\n");
+	assert_string_equal(asked(), "{\"verb\":\"promote\",\"check\":true}\n{\"verb\":\"drill\"}"
+				     "\n{\"verb\":\"sync-diff\"}\n");
 	buf_clear(&out);
-	SERVE(drilled, GUARDS("standby", "false"),
+	SERVE(drilled, GUARDS("standby", "false"), OTHERS("true"),
 	    "{\"outcome\":\"done\",\"rows\":[{\"object\":\"a\"}],\"text\":\"one differs\"}");
 	assert_int_equal(RUN("drill", "-o", "json"), CTL_REFUSED);
 	assert_non_null(strstr(out.data, "\"wouldTakeOver\": false"));
@@ -192,11 +196,26 @@ static void a_drill_says_what_would_come_of_it(void **state)
 	buf_clear(&out);
 	SERVE("{\"identity\":\"hub-b\",\"workers\":[{\"name\":\"w-1\",\"state\":\"denied\"}],"
 	      "\"credentials\":[{\"name\":\"syncer\",\"usable\":false}]}",
-	    GUARDS("standby", "false"), "{\"outcome\":\"done\",\"text\":\"all are equal\"}");
+	    GUARDS("standby", "false"), OTHERS("true"),
+	    "{\"outcome\":\"done\",\"text\":\"all are equal\"}");
 	assert_int_equal(RUN("drill"), CTL_REFUSED);
 	assert_non_null(strstr(out.data, "  NO  worker w-1 rehearsed"));
 	assert_non_null(strstr(out.data, "  NO  credentials usable"));
 	assert_non_null(strstr(out.data, "syncer  is not"));
+	(void)asked();
+	/* What the elector cannot do now, or has seen fail, is a NO. */
+	buf_clear(&out);
+	SERVE(drilled, GUARDS("standby", "false"), OTHERS("false"),
+	    "{\"outcome\":\"done\",\"text\":\"all are equal\"}");
+	assert_int_equal(RUN("drill"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "  NO  last look at the peer's Lease"));
+	(void)asked();
+	buf_clear(&out);
+	SERVE(drilled, GUARDS("standby", "false"),
+	    "{\"outcome\":\"refused\",\"text\":\"another drill is under way\"}",
+	    "{\"outcome\":\"done\",\"text\":\"all are equal\"}");
+	assert_int_equal(RUN("drill"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "another drill is under way\n"));
 	(void)asked();
 	/* In a mode that commands nothing there is nothing to drill. */
 	SERVE(drilled, "{\"outcome\":\"refused\",\"text\":\"nothing to command\"}");

@@ -1,7 +1,7 @@
 /*
- * An elector without links behind admin.sock, for the tests of admin.c and relay.c: its machine is
- * put in a state by hand, clients are socket pairs on the real loop, and what it sends to the
- * mirror is kept. Included by one test program each.
+ * An elector without links behind admin.sock, for the tests of admin.c, relay.c and drill.c: its
+ * machine is put in a state by hand, clients are socket pairs on the real loop, and what it sends
+ * to the mirror is kept. Included by one test program each.
  */
 #ifndef TESTS_ELECTOR_ADMIN_BED_H
 #define TESTS_ELECTOR_ADMIN_BED_H
@@ -35,6 +35,9 @@ struct role_process {
 	uint32_t verb;
 	bool dry_run;
 	char kind[64];
+	/* To observer and repointers: nonces, and whom the workers are asked about. */
+	bool observer_away;
+	uint64_t look, question, slot;
 };
 
 static struct role_process role;
@@ -62,8 +65,20 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 {
 	const struct msg_status_leadership *status = body;
 	const struct msg_sync_asked *asked = body;
+	const struct msg_peer_read_asked *look = body;
+	const struct msg_witness_asked *question = body;
 
 	(void)shard;
+	if (peer == ROLE_OBSERVER && id == MSG_PEER_READ_ASKED) {
+		if (process->observer_away)
+			return false;
+		assert_true(look->fresh);
+		process->look = look->nonce;
+	}
+	if (peer == ROLE_REPOINTER && id == MSG_WITNESS_ASKED) {
+		process->question = question->nonce;
+		process->slot = question->target_slot;
+	}
 	if (peer == ROLE_SYNCER && id == MSG_SYNC_ASKED) {
 		if (process->mirror_away)
 			return false;

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -193,13 +194,47 @@ func (s *story) rehearse(ctx context.Context) error {
 // drill asks the Standby what a takeover would find, and the Active, which is none.
 func (s *story) drill(ctx context.Context) error {
 	var out string
-	if _, err := until(ctx, patience, 250*time.Millisecond, func() bool {
+	before, err := lease(ctx, s.b)
+	if err != nil {
+		return err
+	}
+	// Whatever is written to hub-b's Lease meanwhile: none of it may be a claim.
+	claimed := watch(ctx, s.b.Admin, kube.Leases.Path(pair.Namespace, ""), false, func(o kube.Object) bool {
+		return o.Text("metadata", "name") == "kubeslice-controller-ha" && o.Text("spec", "holderIdentity") != ""
+	})
+	if _, err := until(ctx, patience, 2*time.Second, func() bool {
 		said, code, err := s.b.Ctl(ctx, 0, "drill")
 		out = said
 		return err == nil && code == 0 && strings.Contains(said, "would take over after 3.800 s of silence")
 	}); err != nil {
 		return fmt.Errorf("understudyctl drill on hub-b: %w:\n%s", err, out)
 	}
+	for _, step := range []string{
+		`ok  last look at the peer's Lease +\d+ ms  read over a new connection: hub-a leads, term 2\n`,
+		`ok  question to the workers +\d+ ms  of 1: 1 see the peer renew, 0 do not, 0 have nobody who answers, 0 not reached\n`,
+		`ok  claim of the own Lease, dry run +\d+ ms  term 3 would be taken\n`,
+		`what was tried took \d+ ms\n`,
+	} {
+		if !regexp.MustCompile(step).MatchString(out) {
+			return fmt.Errorf("understudyctl drill on hub-b does not say %q:\n%s", step, out)
+		}
+	}
+	after, err := lease(ctx, s.b)
+	if err != nil {
+		return err
+	}
+	for _, field := range [][]string{{"spec", "holderIdentity"}, {"spec", "leaseTransitions"},
+		{"metadata", "annotations", "ha.kubeslice.io/term"}, {"metadata", "annotations", "ha.kubeslice.io/phase"}} {
+		if fmt.Sprint(before.Text(field...), before.Int(field...)) != fmt.Sprint(after.Text(field...), after.Int(field...)) {
+			return fmt.Errorf("a drill has changed %v of hub-b's Lease: %v, before %v", field, after, before)
+		}
+	}
+	select {
+	case o := <-claimed:
+		return fmt.Errorf("a drill has claimed hub-b's Lease: %v", o)
+	default:
+	}
+	s.fact("hub-b", "a drill looks at hub-a anew, asks worker-1, tries the claim; no claim was ever in its Lease")
 	if _, err := s.ctl(ctx, s.a, 1, "NO  state of this hub", "drill"); err != nil {
 		return err
 	}
