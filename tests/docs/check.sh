@@ -47,6 +47,24 @@ dashboard() {
 }
 step 'the dashboard asks only for metrics that there are, in words that Prometheus takes' dashboard
 
+# Each change makes it something that a server would not load, or would show wrongly.
+broken_dashboards() {
+	local change
+	# shellcheck disable=SC2016 # the dashboard's variables, not the shell's
+	for change in 's/"id": 2,/"id": 1,/' 's/"uid": "understudy"/"uid": "a b"/' 's/"x": 4,/"x": 2,/' \
+		's/"type": "stat"/"type": "dial"/' 's/"schemaVersion": 38/"schemaVersion": 16/' \
+		's/\$pair/$pear/' '0,/"refId": "B"/s//"refId": "A"/' '0,/"uid": "${datasource}"/s//"uid": "P1"/'; do
+		sed "$change" "$rules/dashboard.json" >"$place/broken.json"
+		if cmp -s "$rules/dashboard.json" "$place/broken.json"; then
+			echo "$change: changes nothing" && return 1
+		fi
+		if python3 tests/docs/dashboard.py "$place/metrics" "$place/broken.json" "$rules/alerts.yaml" >/dev/null 2>&1; then
+			echo "$change: is not noticed" && return 1
+		fi
+	done
+}
+step 'a dashboard that Grafana would not load as it is meant is noticed' broken_dashboards
+
 mapfile -t pages < <(git ls-files '*.md')
 step 'links in the documents lead somewhere' python3 tests/docs/links.py "${pages[@]}"
 
