@@ -220,7 +220,7 @@ static json_t *read_status(const struct ctl_options *options)
 
 struct wish {
 	const char *offline; /* configuration; NULL: the daemon */
-	bool as_json;
+	bool as_json, deep;
 };
 
 static enum ctl_exit parse(int argc, char **argv, struct wish *wish, struct err *err)
@@ -229,6 +229,10 @@ static enum ctl_exit parse(int argc, char **argv, struct wish *wish, struct err 
 	for (int i = 1; i < argc; i++) {
 		bool takes_offline = strcmp(argv[i], "--offline") == 0;
 
+		if (strcmp(argv[i], "--deep") == 0) {
+			wish->deep = true;
+			continue;
+		}
 		if (!takes_offline && strcmp(argv[i], "-o") != 0)
 			return command_misused(err, argv[0], "unknown word ", argv[i]);
 		if (++i == argc || !argv[i][0])
@@ -243,6 +247,9 @@ static enum ctl_exit parse(int argc, char **argv, struct wish *wish, struct err 
 		else
 			wish->as_json = strcmp(argv[i], "json") == 0;
 	}
+	if (wish->deep && wish->offline)
+		return command_misused(
+		    err, argv[0], "--deep asks a daemon, and --offline asks none", "");
 	return CTL_DONE;
 }
 
@@ -271,7 +278,7 @@ enum ctl_exit audit_command(
 	if (code != CTL_DONE)
 		return code;
 	code = wish.offline ? ask_offline(wish.offline, &rows, err)
-			    : client_audit(options->socket, &rows, err);
+			    : client_audit(options->socket, wish.deep, &rows, err);
 	if (code == CTL_DONE && audit_list_take(&list, buf_str(&rows)) != 0) {
 		err_set(err, "what came back is no audit, or was cut off; are understudyd and "
 			     "understudyctl of one version?");
@@ -284,7 +291,8 @@ enum ctl_exit audit_command(
 				  .identity = member_text(status, "identity"),
 				  .mode = member_text(status, "mode"),
 				  .time = member_text(status, "time"),
-				  .offline = wish.offline != NULL },
+				  .offline = wish.offline != NULL,
+				  .deep = wish.deep },
 		    wish.as_json, out, err);
 	}
 	json_decref(status);

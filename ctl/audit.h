@@ -1,7 +1,8 @@
 /*
  * `audit`: what this hub should be, what the kernel says it is, what was tried, and what differs.
- * The supervisor's rows come from audit.sock, what roles tried at their API servers from
- * status.sock, by their own word. Rows: policy/audit.h; as JSON: docs/audit.schema.json.
+ * The supervisor's rows come from audit.sock, or with those of canaries from canary.sock; what
+ * roles tried at their API servers from status.sock, by their own word. Rows: policy/audit.h; as
+ * JSON: docs/audit.schema.json.
  */
 #ifndef CTL_AUDIT_H
 #define CTL_AUDIT_H
@@ -32,7 +33,7 @@ void audit_list_add_tried(struct audit_list *list, const json_t *status);
 struct audit_report {
 	const struct audit_list *list;
 	const char *identity, *mode, *time; /* "": not known */
-	bool offline;
+	bool offline, deep;
 };
 void audit_put_text(const struct audit_report *report, struct buf *out);
 void audit_put_json(const struct audit_report *report, struct buf *out);

@@ -64,7 +64,10 @@ void audit_put_text(const struct audit_report *report, struct buf *out)
 {
 	const struct audit_list *list = report->list;
 
-	buf_printf(out, "audit%s%s%s%s%s%s%s\n", report->offline ? " offline" : "",
+	buf_printf(out, "audit%s%s%s%s%s%s%s\n",
+	    report->offline ? " offline"
+	    : report->deep  ? " with canaries"
+			    : "",
 	    *report->identity ? " of " : "", report->identity, *report->mode ? ", mode " : "",
 	    report->mode, *report->time ? ", " : "", report->time);
 	for (unsigned kind = 0; kind < AUDIT_KIND_COUNT; kind++)
@@ -97,10 +100,10 @@ void audit_put_json(const struct audit_report *report, struct buf *out)
 {
 	const struct audit_list *list = report->list;
 	json_t *rows = json_array(), *counts = json_object();
-	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:b, s:s, s:o, s:o}", "version", 1,
+	json_t *root = json_pack("{s:i, s:o, s:o, s:o, s:b, s:b, s:s, s:o, s:o}", "version", 1,
 	    "identity", column(report->identity), "mode", column(report->mode), "time",
-	    column(report->time), "offline", report->offline, "result", audit_result_word(list),
-	    "counts", counts, "rows", rows);
+	    column(report->time), "offline", report->offline, "deep", report->deep, "result",
+	    audit_result_word(list), "counts", counts, "rows", rows);
 	char *text;
 
 	for (unsigned v = 0; v < AUDIT_VERDICT_COUNT; v++)

@@ -17,7 +17,7 @@
 static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 {
 	if (errno == EACCES || errno == EPERM) {
-		/* audit.sock is for whom admin.sock is for. */
+		/* audit.sock and canary.sock are for whom admin.sock is for. */
 		err_set(err, "%s: permission denied; expected root or a member of run.%s-group",
 		    path, strcmp(name, "status") == 0 ? name : "admin");
 		return CTL_REFUSED;
@@ -92,18 +92,20 @@ enum ctl_exit client_read(const char *path, struct buf *out, struct err *err)
 	return code;
 }
 
-enum ctl_exit client_audit(const char *status_path, struct buf *out, struct err *err)
+enum ctl_exit client_audit(const char *status_path, bool deep, struct buf *out, struct err *err)
 {
+	const char *name = deep ? "canary" : "audit";
+	int patience_s = deep ? CLIENT_DEEP_PATIENCE_S : CLIENT_PATIENCE_S;
 	char path[512];
 	const char *slash = strrchr(status_path, '/');
 	int directory = slash ? (int)(slash - status_path) + 1 : 0;
 	enum ctl_exit code;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%.*saudit.sock", directory, status_path);
-	code = connect_to(path, "audit", CLIENT_PATIENCE_S, &fd, err);
+	(void)snprintf(path, sizeof(path), "%.*s%s.sock", directory, status_path, name);
+	code = connect_to(path, name, patience_s, &fd, err);
 	if (code == CTL_DONE)
-		code = read_all(fd, path, "supervisor", CLIENT_PATIENCE_S, out, err);
+		code = read_all(fd, path, "supervisor", patience_s, out, err);
 	if (fd >= 0)
 		close(fd);
 	return code == CTL_REFUSED ? CTL_UNVERIFIED : code;

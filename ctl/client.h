@@ -11,6 +11,8 @@
 #define CLIENT_DEFAULT_SOCKET "/run/understudy/status.sock"
 #define CLIENT_MAX_BYTES      (8UL * 1024 * 1024)
 #define CLIENT_PATIENCE_S     5
+/* Longer than understudyd gives one run of canaries and the one before. */
+#define CLIENT_DEEP_PATIENCE_S 400
 
 /* Exit codes (interfaces, decision 25). */
 enum ctl_exit {
@@ -24,9 +26,9 @@ enum ctl_exit {
 
 /* Appends the document. CTL_DONE, or the exit code with the reason and what to do. */
 enum ctl_exit client_read(const char *path, struct buf *out, struct err *err);
-/* Appends the rows of the audit.sock beside this status.sock. Who may not read it has verified
- * nothing: CTL_UNVERIFIED. */
-enum ctl_exit client_audit(const char *status_path, struct buf *out, struct err *err);
+/* Appends the rows of the audit.sock beside this status.sock; deep: of canary.sock, when all
+ * canaries have ended. Who may not read it has verified nothing: CTL_UNVERIFIED. */
+enum ctl_exit client_audit(const char *status_path, bool deep, struct buf *out, struct err *err);
 /* Sends one line (with its newline) to admin.sock and appends the answer, which may take so long.
  */
 enum ctl_exit client_ask(

@@ -130,7 +130,7 @@ static const struct command commands[] = {
 	    "what stands on a worker only its own administrator makes, and a claim there goes by\n"
 	    "break-glass only.\n",
 	    reload_worker },
-	{ "audit", "audit [--offline CONFIG] [-o text|json]",
+	{ "audit", "audit [--deep | --offline CONFIG] [-o text|json]",
 	    "what each process may do, holds and reaches: declared, effective, probed",
 	    "As root or a member of run.admin-group. A row for each protection of each process, "
 	    "each\n"
@@ -140,6 +140,12 @@ static const struct command commands[] = {
 	    "that\n"
 	    "tried it, at most five minutes old. What could not be looked at is unverified, never "
 	    "ok.\n"
+	    "--deep has understudyd start a canary in the row of each role, which tries what the "
+	    "row\n"
+	    "refuses, also by calls that end whoever makes them: some hundred short processes, "
+	    "which "
+	    "the\n"
+	    "kernel's audit log may name, in a few seconds. They hold no credential and no link.\n"
 	    "--offline starts nothing: the files of CONFIG, and what would be declared. -o json: "
 	    "see\n"
 	    "docs/audit.schema.json. Exit: 0 clean, 1 findings, 2 unverified.\n",

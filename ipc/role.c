@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "policy/canary.h"
 #include "policy/sandbox.h"
 
 enum { EXIT_NO_SUPERVISOR = 64, EXIT_SANDBOX = 70 };
@@ -314,10 +315,13 @@ static uint8_t parse_shard(int argc, char **argv)
 
 struct role_process *role_begin(enum role id, int argc, char **argv)
 {
-	struct role_process *process = calloc(1, sizeof(*process));
+	struct role_process *process;
 	struct stat st;
 	struct err err;
 
+	if (canary_is_asked(argc, argv))
+		canary_main((struct role_id){ (uint8_t)id, 0 }, argc, argv);
+	process = calloc(1, sizeof(*process));
 	CHECK(process);
 	process->self = (struct role_id){ (uint8_t)id, parse_shard(argc, argv) };
 	process->ops = &no_ops;

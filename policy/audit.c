@@ -10,7 +10,7 @@
 
 #define FIELDS 8
 
-static const char *const kind_words[AUDIT_KIND_COUNT] = { "protection", "process", "file",
+static const char *const kind_words[AUDIT_KIND_COUNT] = { "protection", "probe", "process", "file",
 	"credential", "link", "endpoint", "right", "door", "fence" };
 static const char *const verdict_words[AUDIT_VERDICT_COUNT] = { "ok", "waived", "declared",
 	"unverified", "finding" };

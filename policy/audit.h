@@ -20,6 +20,7 @@
 
 enum audit_kind {
 	AUDIT_PROTECTION, /* of a process */
+	AUDIT_PROBE,      /* what a canary tried in a role's row (audit --deep) */
 	AUDIT_PROCESS,    /* who runs, and who must not */
 	AUDIT_FILE,
 	AUDIT_CREDENTIAL,

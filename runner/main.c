@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "policy/canary.h"
 #include "policy/sandbox.h"
 #include "runner/command.h"
 #include "runner/control.h"
@@ -178,10 +179,12 @@ static void serve(struct runner *runner)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct runner runner = { .output = -1 };
 
+	if (canary_is_asked(argc, argv))
+		canary_main(self, argc, argv);
 	open_and_lock(&runner);
 	serve(&runner);
 	log_info("the supervisor is gone, and so is the workload");

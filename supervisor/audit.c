@@ -55,23 +55,28 @@ static void on_client(void *arg, uint32_t events)
 	give(arg);
 }
 
-static void serve(struct supervisor *supervisor, int fd, int64_t now_ns)
+bool audit_admits(int fd, const char *socket, const char *what)
 {
-	struct audit *audit = &supervisor->audit;
 	struct ucred user = { 0 };
 	socklen_t bytes = sizeof(user);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &bytes) != 0 || !admin_knows(&user)) {
-		log_warn("audit.sock: uid %u, pid %d is nobody of this user namespace: refused",
+		log_warn("%s: uid %u, pid %d is nobody of this user namespace: refused", socket,
 		    user.uid, (int)user.pid);
-		close(fd);
-		return;
+		return false;
 	}
-	log_info("audit.sock: audit, by uid %u, pid %d", user.uid, (int)user.pid);
+	log_info("%s: %s, by uid %u, pid %d", socket, what, user.uid, (int)user.pid);
+	return true;
+}
+
+void audit_answer(struct supervisor *supervisor, int fd, bool deep, int64_t now_ns)
+{
+	struct audit *audit = &supervisor->audit;
+
 	audit->rows = buf_make(AUDIT_MAX_BYTES);
 	audit->sent = 0;
 	audit->until_ns = now_ns + PATIENCE_NS;
-	audit_collect(supervisor, false, &audit->rows);
+	audit_collect(supervisor, deep ? AUDIT_DEEP : AUDIT_PLAIN, &audit->rows);
 	/* Rows that were too many lack their end, and the reader says so. */
 	if (events_add(&supervisor->events, &audit->client, fd, on_client, supervisor) != 0) {
 		close(fd);
@@ -79,6 +84,14 @@ static void serve(struct supervisor *supervisor, int fd, int64_t now_ns)
 		return;
 	}
 	events_only_write(&supervisor->events, &audit->client);
+}
+
+static void serve(struct supervisor *supervisor, int fd, int64_t now_ns)
+{
+	if (audit_admits(fd, "audit.sock", "audit"))
+		audit_answer(supervisor, fd, false, now_ns);
+	else
+		close(fd);
 }
 
 static void on_ready(void *arg, uint32_t events)
@@ -89,8 +102,10 @@ static void on_ready(void *arg, uint32_t events)
 	int fd;
 
 	(void)events;
-	fd = accept4(audit->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	events_remove(&supervisor->events, &audit->watch);
+	if (audit->client.fd >= 0) /* A canary's reader came first. */
+		return;
+	fd = accept4(audit->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	audit->again_ns = now_ns + PAUSE_NS;
 	if (fd >= 0)
 		serve(supervisor, fd, now_ns);

@@ -1,6 +1,7 @@
 /*
  * audit.sock: what the supervisor itself finds out about this hub (F1, decision 10). A connection
- * is the request; it writes rows (policy/audit.h) and reads nothing. Three parts: audit.c the
+ * is the request; it writes rows (policy/audit.h) and reads nothing. The same rows, and those of
+ * canaries, answer canary.sock (canary.h). Three parts: audit.c the
  * socket, audit_read.c what is there, audit_judge.c the verdict over it, which is pure, so that
  * tests can lie to it.
  */
@@ -20,9 +21,16 @@ int audit_open(struct supervisor *supervisor, struct err *err);
  * again. */
 int64_t audit_due(struct supervisor *supervisor, int64_t now_ns);
 
-/* All rows, head and end included. offline: no process of this configuration runs, what they should
- * be is said as declared. */
-void audit_collect(struct supervisor *supervisor, bool offline, struct buf *out);
+/* Logs who asked; false when it is nobody of this user namespace. */
+bool audit_admits(int fd, const char *socket, const char *what);
+/* Gives all rows to who is connected there, as its reader. Nobody may be served now. */
+void audit_answer(struct supervisor *supervisor, int fd, bool deep, int64_t now_ns);
+
+/* AUDIT_OFFLINE: no process of this configuration runs, what they should be is said as declared;
+ * AUDIT_DEEP: with what the last canaries found. */
+enum audit_depth { AUDIT_OFFLINE, AUDIT_PLAIN, AUDIT_DEEP };
+/* All rows, head and end included. */
+void audit_collect(struct supervisor *supervisor, enum audit_depth depth, struct buf *out);
 
 /* --- audit_judge.c: pure. Each appends one row for each property. ---------------------------- */
 
@@ -33,9 +41,15 @@ void audit_judge_process(struct buf *out, const char *subject,
 /* The same rows without facts: verdict DECLARED, or UNVERIFIED with the reason. */
 void audit_judge_unseen(
     struct buf *out, const char *subject, const struct verify_expected *expected, const char *why);
-/* The supervisor itself: root with four capabilities. bounding_waived: allow-missing names it. */
+/* The supervisor itself: root with four capabilities. filters: when it had locked itself down;
+ * bounding_waived: allow-missing names it. */
 void audit_judge_supervisor(
-    struct buf *out, const struct verify_facts *facts, bool bounding_waived);
+    struct buf *out, const struct verify_facts *facts, uint32_t filters, bool bounding_waived);
+
+/* Whether a canary got into the role's row, and that row's answer to one probe of the list. */
+void audit_judge_canary(struct buf *out, const char *subject, const struct canary_answers *answers);
+void audit_judge_probe(struct buf *out, enum role role, const struct canary_probe *probe,
+    const struct canary_answers *answers, unsigned number);
 
 /* Somebody's file, as stat says. */
 struct audit_file {

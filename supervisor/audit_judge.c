@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -235,17 +236,90 @@ void audit_judge_unseen(
 	put_process(&unseen, expected, &nothing, 0, 0);
 }
 
-void audit_judge_supervisor(struct buf *out, const struct verify_facts *facts, bool bounding_waived)
+void audit_judge_supervisor(
+    struct buf *out, const struct verify_facts *facts, uint32_t filters, bool bounding_waived)
 {
 	const struct subject self = { out, "supervisor", true, NULL };
+	struct audit_row row = { .what = "seccomp" };
 	uint64_t four =
 	    1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL | 1ULL << CAP_SETPCAP;
 
 	put_ids(&self, "uid", facts->uids, 0, AUDIT_FINDING);
 	put_capabilities(&self, "SETUID SETGID SETPCAP KILL", facts->caps, four, bounding_waived);
 	put_number(&self, "no new privileges", facts->no_new_privs, 1);
+	/* Others may lie beneath its own, of a container or a unit; one that went is never seen. */
+	SAY(row.declared, "mode 2, %u filters", filters);
+	SAY(row.effective, "mode %u, %u filters", facts->seccomp, facts->filters);
+	SAY(row.text, "filter 1 only: all others inherit it (F29)");
+	put(&self, &row, filters > 0 && facts->seccomp == 2 && facts->filters == filters,
+	    AUDIT_FINDING);
 	put_number(&self, "traced by", facts->tracer, 0);
 	put_number(&self, "threads", facts->threads, 1);
+}
+
+/* --- Canaries -------------------------------------------------------------------------------- */
+
+void audit_judge_canary(struct buf *out, const char *subject, const struct canary_answers *answers)
+{
+	struct audit_row row = { .kind = AUDIT_PROBE,
+		.what = "a canary in its row",
+		.declared = "confined as the role is" };
+
+	SAY(row.subject, "%s", subject);
+	if (answers->entered)
+		SAY(row.effective, "%s", "confined as the role is, by /proc, before each probe");
+	SAY(row.text, "%s", answers->fault);
+	if (answers->deviates)
+		row.verdict = AUDIT_FINDING;
+	else if (answers->fault[0] || !answers->entered)
+		row.verdict = AUDIT_UNVERIFIED;
+	audit_put(out, &row);
+}
+
+/* "works", "EPERM", "SIGSYS"; "" when nobody knows. */
+static void name_outcome(uint16_t outcome, char *to, size_t size)
+{
+	int number = outcome & 0xff;
+	const char *name;
+
+	if (outcome & CANARY_DIED) {
+		name = sigabbrev_np(number);
+		say(to, size, "killed by SIG%s", name ? name : "?");
+	} else if (outcome == CANARY_WORKED) {
+		say(to, size, "works");
+	} else if (outcome != CANARY_UNANSWERED) {
+		name = strerrorname_np(number);
+		say(to, size, "refused with %s", name ? name : "?");
+	}
+}
+
+void audit_judge_probe(struct buf *out, enum role role, const struct canary_probe *probe,
+    const struct canary_answers *answers, unsigned number)
+{
+	uint16_t wanted[] = { [CANARY_WORKS] = CANARY_WORKED,
+		[CANARY_REFUSED] = (uint16_t)probe->with,
+		[CANARY_KILLED] = CANARY_DIED | SIGSYS },
+		 outcome = answers->outcomes[number];
+	enum canary_expected expected = canary_expects(probe, role, answers->in_force);
+	struct audit_row row = { .kind = AUDIT_PROBE };
+
+	/* Landlock's, on a kernel that has not that much of it: see its own row. */
+	if (expected == CANARY_NOT_TRIED)
+		return;
+	SAY(row.subject, "%s", role_name(role));
+	SAY(row.what, "%s", probe->what);
+	name_outcome(wanted[expected], row.declared, sizeof(row.declared));
+	name_outcome(outcome, row.probed, sizeof(row.probed));
+	if (outcome == CANARY_UNANSWERED) {
+		row.verdict = AUDIT_UNVERIFIED;
+		SAY(row.text, "no canary came so far");
+	} else if (outcome != wanted[expected]) {
+		row.verdict = AUDIT_FINDING;
+		SAY(row.text, "%s",
+		    expected == CANARY_WORKS ? "what the role may do does not work"
+					     : "the row of this role does not hold");
+	}
+	audit_put(out, &row);
 }
 
 /* --- Files ----------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "policy/sandbox.h"
 #include "policy/uids.h"
+#include "supervisor/canary.h"
 #include "supervisor/credentials.h"
 #include "supervisor/process.h"
 #include "supervisor/wire.h"
@@ -93,8 +94,8 @@ static void put_supervisor(const struct collector *c)
 	struct err err;
 
 	if (verify_read(getpid(), &facts, &err) == 0) {
-		audit_judge_supervisor(
-		    c->out, &facts, (c->config->allow_missing & SANDBOX_BOUNDING_SET) != 0);
+		audit_judge_supervisor(c->out, &facts, (uint32_t)c->supervisor->own_filters,
+		    (c->config->allow_missing & SANDBOX_BOUNDING_SET) != 0);
 		return;
 	}
 	(void)snprintf(row.text, sizeof(row.text), "%s", err.text);
@@ -116,7 +117,7 @@ static bool is_ours(const struct collector *c, const struct uids_found *found)
 	for (unsigned i = 0; i < SUPERVISOR_SLOTS; i++)
 		if (c->supervisor->slots[i].pid == found->pid)
 			return true;
-	return false;
+	return c->supervisor->canary.pid == found->pid;
 }
 
 static bool see_stranger(void *arg, const struct uids_found *found)
@@ -271,6 +272,7 @@ static void put_run_directory(const struct collector *c)
 	if (c->supervisor->admin.listener >= 0)
 		put_socket(c, "admin.sock", c->config->admin_group, false);
 	put_socket(c, "audit.sock", c->config->admin_group, false);
+	put_socket(c, "canary.sock", c->config->admin_group, false);
 }
 
 static void put_files(const struct collector *c)
@@ -446,8 +448,9 @@ static void put_http(const struct collector *c)
 	audit_put(c->out, &row);
 }
 
-void audit_collect(struct supervisor *supervisor, bool offline, struct buf *out)
+void audit_collect(struct supervisor *supervisor, enum audit_depth depth, struct buf *out)
 {
+	const bool offline = depth == AUDIT_OFFLINE;
 	const struct collector c = { supervisor, supervisor->config, offline, out };
 
 	buf_puts(out, AUDIT_HEAD "\n");
@@ -466,5 +469,7 @@ void audit_collect(struct supervisor *supervisor, bool offline, struct buf *out)
 		if (credentials_configured(supervisor, n))
 			put_target(&c, n);
 	put_http(&c);
+	if (depth == AUDIT_DEEP)
+		canary_put(supervisor, out);
 	buf_puts(out, AUDIT_END "\n");
 }

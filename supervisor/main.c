@@ -19,6 +19,7 @@
 #include "policy/sandbox.h"
 #include "supervisor/admin.h"
 #include "supervisor/audit.h"
+#include "supervisor/canary.h"
 #include "supervisor/configuration.h"
 #include "supervisor/credentials.h"
 #include "supervisor/handover.h"
@@ -165,7 +166,7 @@ static int open_listeners(struct supervisor *supervisor)
 	if (supervisor->options.check_only)
 		return EXIT_CODE_OK;
 	if (wire_open_listeners(supervisor, &err) == 0 && admin_open(supervisor, &err) == 0 &&
-	    audit_open(supervisor, &err) == 0)
+	    audit_open(supervisor, &err) == 0 && canary_open(supervisor, &err) == 0)
 		return EXIT_CODE_OK;
 	return fail(&err, EXIT_CODE_FAILED);
 }
@@ -250,6 +251,7 @@ static int run(struct supervisor *supervisor)
 		watch_fence(supervisor);
 		next_ns = process_due(supervisor, now_ns);
 		if (supervisor->stop_asked) {
+			canary_stop(supervisor);
 			if (stop_due(supervisor, now_ns, &stop_ns))
 				return supervisor->stop_code;
 			next_ns = least(next_ns, stop_ns);
@@ -259,6 +261,7 @@ static int run(struct supervisor *supervisor)
 			next_ns = least(next_ns, wire_due(supervisor, now_ns));
 			next_ns = least(next_ns, admin_due(supervisor, now_ns));
 			next_ns = least(next_ns, audit_due(supervisor, now_ns));
+			next_ns = least(next_ns, canary_due(supervisor, now_ns));
 			tell_ready(supervisor);
 		}
 		next_ns = least(next_ns, notify_watchdog(&supervisor->notify,
@@ -273,7 +276,7 @@ static void print_audit(struct supervisor *supervisor)
 	struct buf rows = buf_make(AUDIT_MAX_BYTES);
 
 	wire_plan(supervisor);
-	audit_collect(supervisor, true, &rows);
+	audit_collect(supervisor, AUDIT_OFFLINE, &rows);
 	(void)fwrite(rows.data ? rows.data : "", 1, rows.len, stdout);
 	buf_free(&rows);
 }
@@ -345,6 +348,12 @@ int main(int argc, char **argv)
 		supervisor.programs[role] = -1;
 	supervisor.listeners[0] = supervisor.listeners[1] = supervisor.config_fd = -1;
 	supervisor.admin.listener = supervisor.admin.watch.fd = -1;
+	supervisor.canary = (struct canary){ .listener = -1,
+		.watch = { .fd = -1 },
+		.client = -1,
+		.control = { .fd = -1 },
+		.control_watch = { .fd = -1 },
+		.log_end = -1 };
 	supervisor.audit.listener = supervisor.audit.watch.fd = supervisor.audit.client.fd = -1;
 	if ((code = read_options(&supervisor, argc, argv)) != EXIT_CODE_OK ||
 	    (code = prepare(&supervisor)) != EXIT_CODE_OK ||

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "policy/sandbox.h"
+#include "supervisor/canary.h"
 #include "supervisor/credentials.h"
 #include "supervisor/init.h"
 #include "supervisor/requests.h"
@@ -476,8 +477,10 @@ void process_on_ended(void *arg, pid_t pid, int status)
 	for (unsigned i = 0; i < SUPERVISOR_SLOTS && !process; i++)
 		if (supervisor->slots[i].pid == pid)
 			process = &supervisor->slots[i];
-	if (!process)
-		return; /* An orphan that became ours (P1). */
+	if (!process) {
+		(void)canary_on_ended(supervisor, pid, status); /* Or an orphan (P1). */
+		return;
+	}
 	process->reaped = true;
 	close_process(process);
 	process->status = status;

@@ -13,6 +13,7 @@
  *   wire.c          links and listeners       fence.c          the page
  *   admin.c         admin.sock to elector     handover.c       the follower's directory
  *   audit*.c        rows for audit.sock
+ *   canary.c        what roles cannot do, tried
  *   workload.c      elector <-> runner        logs.c, notify.c lines; service manager
  *   stop.c          the ordered end
  * One thread; everything is owned by struct supervisor, which lives as long as the process.
@@ -27,6 +28,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "policy/canary.h"
 #include "policy/config.h"
 #include "policy/control.h"
 #include "policy/roles.h"
@@ -146,6 +148,34 @@ struct audit {
 	int64_t again_ns; /* nobody is served before */
 };
 
+/* What became of the probes in one role's row. */
+struct canary_answers {
+	bool entered;      /* one of its canaries was checked in /proc and told to go on */
+	unsigned in_force; /* SANDBOX_* of it */
+	char fault[256];   /* why its canaries ended early; "" */
+	bool deviates;     /* that is because one was not what its row says */
+	/* Of waitpid, or of the answer: 0 it worked, an errno, CANARY_UNANSWERED; with CANARY_DIED
+	 * the number of the signal that ended the canary. */
+	uint16_t outcomes[CANARY_MAX];
+};
+#define CANARY_DIED 0x100
+
+/* canary.sock, who asked, and the canary that lives now. */
+struct canary {
+	int listener; /* -1: there is none */
+	struct watch watch;
+	int client;           /* who waits for the answer; -1: nobody, and nothing runs */
+	enum role role;       /* whose row is tried, by which probe */
+	unsigned probe;       /* CANARY_MAX: by none that kills */
+	pid_t pid;            /* 0: none lives */
+	bool released, ended; /* this one was told to go on; all are done */
+	struct control control;
+	struct watch control_watch;
+	int log_end;
+	int64_t one_until_ns, all_until_ns, again_ns;
+	struct canary_answers answers[ROLE_COUNT];
+};
+
 #define SUPERVISOR_SLOTS (ROLE_COUNT + ROLE_MAX_SHARDS + CREDENTIAL_LIMIT)
 
 struct supervisor {
@@ -165,6 +195,7 @@ struct supervisor {
 	int handover;     /* the follower's directory; -1: none */
 	struct admin admin;
 	struct audit audit;
+	struct canary canary;
 
 	struct process slots[SUPERVISOR_SLOTS];
 	struct identity identities[CREDENTIAL_LIMIT];

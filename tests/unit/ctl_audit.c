@@ -172,13 +172,14 @@ static bool follows(const json_t *schema, const json_t *value)
 	return true;
 }
 
-static json_t *report_of(const struct audit_list *list, bool offline)
+static json_t *report_of(const struct audit_list *list, bool offline, bool deep)
 {
 	const struct audit_report report = { .list = list,
 		.identity = offline ? "" : "hub-a",
 		.mode = offline ? "" : "active",
 		.time = offline ? "" : "2026-01-01T00:00:00.000Z",
-		.offline = offline };
+		.offline = offline,
+		.deep = deep };
 	struct buf out = buf_make(1 << 20);
 	json_t *root;
 
@@ -208,7 +209,7 @@ static void the_json_follows_its_schema_and_other_json_does_not(void **state)
 
 			audit_list_add(&list, &row);
 		}
-	root = report_of(&list, true);
+	root = report_of(&list, true, false);
 	assert_true(follows(schema, root));
 	assert_string_equal(json_string_value(json_object_get(root, "result")), "findings");
 	assert_true(json_is_null(json_object_get(root, "identity")));
@@ -216,7 +217,7 @@ static void the_json_follows_its_schema_and_other_json_does_not(void **state)
 	assert_false(follows(schema, root));
 	json_decref(root);
 
-	root = report_of(&list, false);
+	root = report_of(&list, false, false);
 	assert_true(follows(schema, root));
 	json_object_set_new(
 	    json_array_get(json_object_get(root, "rows"), 3), "verdict", json_string("fine"));
@@ -325,7 +326,40 @@ static void other_words_are_told_what_was_expected(void **state)
 	assert_int_equal(run(NULL, "-o", "xml"), CTL_USAGE);
 	assert_int_equal(run(NULL, "--offline", NULL), CTL_USAGE);
 	assert_int_equal(run(NULL, "--deeply", NULL), CTL_USAGE);
-	assert_non_null(strstr(err.text, "audit [--offline CONFIG] [-o text|json]"));
+	assert_non_null(strstr(err.text, "audit [--deep | --offline CONFIG] [-o text|json]"));
+	assert_int_equal(run(NULL, "--deep", "--offline"), CTL_USAGE);
+}
+
+/* It asks the socket of the canaries, and says which kind of audit this is. */
+static void a_deep_audit_asks_another_socket(void **state)
+{
+	json_t *schema = json_load_file("docs/audit.schema.json", JSON_REJECT_DUPLICATES, NULL);
+	struct audit_list list = { 0 };
+	json_t *root;
+
+	(void)state;
+	assert_int_equal(run(NULL, "--deep", NULL), CTL_NO_DAEMON);
+	assert_non_null(strstr(err.text, "canary.sock"));
+	(void)snprintf(audit_path, sizeof(audit_path), "%s/canary.sock", directory);
+	assert_int_equal(
+	    run(AUDIT_HEAD "\nprobe\tsyncer\ttraces\tkilled by SIGSYS\t\tworks\tfinding"
+			   "\tit does not hold\n" AUDIT_END "\n",
+		"--deep", NULL),
+	    1);
+	assert_non_null(strstr(out.data, "audit with canaries"));
+	assert_non_null(
+	    strstr(out.data, "  finding     syncer                traces: declared killed "
+			     "by SIGSYS, probed works (it does not hold)\n"));
+	(void)unlink(audit_path);
+	(void)snprintf(audit_path, sizeof(audit_path), "%s/audit.sock", directory);
+
+	root = report_of(&list, false, true);
+	assert_true(follows(schema, root));
+	assert_true(json_is_true(json_object_get(root, "deep")));
+	json_object_del(root, "deep");
+	assert_false(follows(schema, root));
+	json_decref(root);
+	json_decref(schema);
 }
 
 int main(void)
@@ -337,6 +371,7 @@ int main(void)
 		cmocka_unit_test(the_json_follows_its_schema_and_other_json_does_not),
 		cmocka_unit_test(the_exit_code_is_the_worst_verdict),
 		cmocka_unit_test(a_cut_answer_and_none_are_not_clean),
+		cmocka_unit_test(a_deep_audit_asks_another_socket),
 		cmocka_unit_test(other_words_are_told_what_was_expected),
 	};
 	int failed = cmocka_run_group_tests(tests, make_directory, remove_directory);

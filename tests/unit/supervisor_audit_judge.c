@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -203,28 +204,136 @@ static void who_cannot_be_seen_is_unverified_in_each_row(void **state)
 		assert_int_equal(rows[i].verdict, AUDIT_DECLARED);
 }
 
+static void judge_supervisor(const struct verify_facts *facts, uint32_t filters, bool waived)
+{
+	struct buf out = buf_make(AUDIT_MAX_BYTES);
+
+	audit_judge_supervisor(&out, facts, filters, waived);
+	take(&out);
+}
+
 static void the_supervisor_is_judged_as_well(void **state)
 {
 	uint64_t four =
 	    1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL | 1ULL << CAP_SETPCAP;
 	struct verify_facts facts = {
-		.caps = { 0, four, four, four, 0 }, .no_new_privs = 1, .threads = 1
+		.caps = { 0, four, four, four, 0 },
+		.no_new_privs = 1,
+		.seccomp = 2,
+		.filters = 2,
+		.threads = 1,
 	};
-	struct buf out = buf_make(AUDIT_MAX_BYTES);
 
 	(void)state;
-	audit_judge_supervisor(&out, &facts, false);
-	take(&out);
+	judge_supervisor(&facts, 2, false);
 	assert_only(NULL, AUDIT_OK);
+	assert_string_equal(row_of("seccomp")->effective, "mode 2, 2 filters");
+	facts.caps[2] |= 1ULL << CAP_SYS_ADMIN;
+	judge_supervisor(&facts, 2, false);
+	assert_only("capabilities effective", AUDIT_FINDING);
+	facts.caps[2] = four;
 	facts.caps[3] = ~0ULL;
-	out = buf_make(AUDIT_MAX_BYTES);
-	audit_judge_supervisor(&out, &facts, false);
-	take(&out);
+	judge_supervisor(&facts, 2, false);
 	assert_only("capabilities bounding", AUDIT_FINDING);
-	out = buf_make(AUDIT_MAX_BYTES);
-	audit_judge_supervisor(&out, &facts, true);
-	take(&out);
+	judge_supervisor(&facts, 2, true);
 	assert_only("capabilities bounding", AUDIT_WAIVED);
+	facts.caps[3] = four;
+	/* F29: its own filter is not there, or is off, or another number than at the start. */
+	judge_supervisor(&facts, 3, false);
+	assert_only("seccomp", AUDIT_FINDING);
+	facts.seccomp = 0;
+	judge_supervisor(&facts, 2, false);
+	assert_only("seccomp", AUDIT_FINDING);
+	facts.filters = 0;
+	judge_supervisor(&facts, 0, false);
+	assert_only("seccomp", AUDIT_FINDING);
+}
+
+/* --- Canaries -------------------------------------------------------------------------------- */
+
+/* The first probe of the list that the row answers like that. */
+static const struct canary_probe *probe_of(
+    enum role role, enum canary_expected expected, unsigned *number)
+{
+	unsigned count;
+	const struct canary_probe *list = canary_probes(&count);
+
+	for (*number = 0; *number < count; (*number)++)
+		if (canary_expects(&list[*number], role, SANDBOX_ALL) == expected)
+			return &list[*number];
+	fail_msg("no such probe of %s", role_name(role));
+	return list; /* not reached */
+}
+
+static enum audit_verdict of_probe(
+    enum role role, const struct canary_probe *probe, unsigned number, unsigned outcome)
+{
+	struct canary_answers answers = { .entered = true, .in_force = SANDBOX_ALL };
+	struct buf out = buf_make(AUDIT_MAX_BYTES);
+
+	answers.outcomes[number] = (uint16_t)outcome;
+	audit_judge_probe(&out, role, probe, &answers, number);
+	take(&out);
+	assert_int_equal(row_count, 1);
+	assert_int_equal(rows[0].kind, AUDIT_PROBE);
+	assert_string_equal(rows[0].effective, "");
+	return rows[0].verdict;
+}
+
+/* F16. */
+static void what_a_canary_met_is_as_the_row_says_or_a_finding(void **state)
+{
+	const struct canary_probe *probe;
+	unsigned number;
+
+	(void)state;
+	for (unsigned role = ROLE_RUNNER; role < ROLE_COUNT; role++) {
+		probe = probe_of(role, CANARY_KILLED, &number);
+		assert_int_equal(of_probe(role, probe, number, CANARY_DIED | SIGSYS), AUDIT_OK);
+		assert_string_equal(rows[0].probed, "killed by SIGSYS");
+		assert_int_equal(
+		    of_probe(role, probe, number, CANARY_DIED | SIGSEGV), AUDIT_FINDING);
+		assert_int_equal(of_probe(role, probe, number, CANARY_WORKED), AUDIT_FINDING);
+		assert_string_equal(rows[0].probed, "works");
+		assert_int_equal(of_probe(role, probe, number, EPERM), AUDIT_FINDING);
+		assert_int_equal(
+		    of_probe(role, probe, number, CANARY_UNANSWERED), AUDIT_UNVERIFIED);
+
+		probe = probe_of(role, CANARY_REFUSED, &number);
+		assert_int_equal(of_probe(role, probe, number, (unsigned)probe->with), AUDIT_OK);
+		assert_int_equal(of_probe(role, probe, number, CANARY_WORKED), AUDIT_FINDING);
+		/* The kernel was asked, and not the filter. */
+		assert_int_equal(of_probe(role, probe, number, EINVAL), AUDIT_FINDING);
+
+		probe = probe_of(role, CANARY_WORKS, &number);
+		assert_int_equal(of_probe(role, probe, number, CANARY_WORKED), AUDIT_OK);
+		assert_int_equal(of_probe(role, probe, number, EPERM), AUDIT_FINDING);
+		assert_string_equal(rows[0].probed, "refused with EPERM");
+	}
+}
+
+static void a_canary_that_did_not_come_so_far_proves_nothing(void **state)
+{
+	static const struct {
+		struct canary_answers answers;
+		enum audit_verdict verdict;
+	} cases[] = {
+		{ { .entered = true }, AUDIT_OK },
+		{ { .entered = false }, AUDIT_UNVERIFIED },
+		{ { .entered = true, .fault = "it took too long" }, AUDIT_UNVERIFIED },
+		{ { .deviates = true, .fault = "it is not what its row says" }, AUDIT_FINDING },
+		{ { .entered = true, .deviates = true, .fault = "another" }, AUDIT_FINDING },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf out = buf_make(AUDIT_MAX_BYTES);
+
+		audit_judge_canary(&out, "syncer", &cases[i].answers);
+		take(&out);
+		assert_int_equal(rows[0].verdict, cases[i].verdict);
+		assert_string_equal(rows[0].text, cases[i].answers.fault);
+	}
 }
 
 /* --- Files, identities, links ---------------------------------------------------------------- */
@@ -370,6 +479,8 @@ int main(void)
 		cmocka_unit_test(the_runner_has_three_capabilities_and_no_more),
 		cmocka_unit_test(who_cannot_be_seen_is_unverified_in_each_row),
 		cmocka_unit_test(the_supervisor_is_judged_as_well),
+		cmocka_unit_test(what_a_canary_met_is_as_the_row_says_or_a_finding),
+		cmocka_unit_test(a_canary_that_did_not_come_so_far_proves_nothing),
 		cmocka_unit_test(a_file_that_lets_others_in_is_a_finding),
 		cmocka_unit_test(an_identity_is_told_by_its_public_part_and_its_end),
 		cmocka_unit_test(a_cut_link_is_a_finding),

@@ -18,8 +18,8 @@ import (
 )
 
 // auditOf is understudyctl audit -o json of a hub, and its exit code.
-func auditOf(ctx context.Context, h *pair.Hub) (kube.Object, int, error) {
-	out, code, err := h.Ctl(ctx, 0, "audit", "-o", "json")
+func auditOf(ctx context.Context, h *pair.Hub, more ...string) (kube.Object, int, error) {
+	out, code, err := h.Ctl(ctx, 0, append([]string{"audit", "-o", "json"}, more...)...)
 	if err != nil {
 		return nil, code, err
 	}
@@ -59,6 +59,46 @@ func (s *story) auditClean(ctx context.Context, h *pair.Hub) error {
 		return fmt.Errorf("%s: audit has %d rows, result %s, %d in order", h.Name, n, o.Text("result"), o.Int("counts", "ok"))
 	}
 	s.fact(h.Name, "audit: %d rows, %d ok, 0 findings, 0 unverified", len(o.List("rows")), o.Int("counts", "ok"))
+	return nil
+}
+
+// auditDeep has canaries try what the row of each role of a hub refuses; each of its processes has
+// such rows, and each of them has calls that killed, were refused, and worked.
+func (s *story) auditDeep(ctx context.Context, h *pair.Hub) error {
+	var o kube.Object
+	var code int
+	var failed error
+	if _, err := until(ctx, patience, 250*time.Millisecond, func() bool {
+		o, code, failed = auditOf(ctx, h, "--deep")
+		return failed == nil && code == 0
+	}); err != nil {
+		return fmt.Errorf("%s: audit --deep is not clean, exit code %d: findings %q, unverified %q: %w", h.Name, code,
+			rowsWith(o, "finding"), rowsWith(o, "unverified"), errors.Join(err, failed))
+	}
+	if deep, _ := o["deep"].(bool); !deep {
+		return fmt.Errorf("%s: audit --deep does not say that it is one", h.Name)
+	}
+	met := map[string]int{} // role and the first word of what its canaries met
+	count := 0
+	for _, r := range o.List("rows") {
+		if row := kube.Object(r.(map[string]any)); row.Text("kind") == "probe" && row.Text("probed") != "" {
+			word, _, _ := strings.Cut(row.Text("probed"), " ")
+			met[row.Text("subject")+" "+word]++
+			count++
+		}
+	}
+	dialers := []string{"observer", "elector", "syncer", "publisher", "repointer"} // in the order of their uids
+	for _, role := range h.Roles() {
+		if role.Name == "dialer" {
+			role.Name = dialers[role.UID-h.UIDBase()-10] + "-dialer"
+		}
+		for _, word := range []string{"works", "refused", "killed"} {
+			if met[role.Name+" "+word] == 0 {
+				return fmt.Errorf("%s: no probe of %s %s: %v", h.Name, role.Name, word, met)
+			}
+		}
+	}
+	s.fact(h.Name, "audit --deep: %d probes by canaries in the rows of %d processes, each as declared", count, len(h.Roles()))
 	return nil
 }
 
@@ -174,9 +214,14 @@ func (s *story) audited(ctx context.Context) (err error) {
 		if err := s.auditClean(ctx, h); err != nil {
 			return err
 		}
+		if err := s.auditDeep(ctx, h); err != nil {
+			return err
+		}
 	}
-	if out, code, err := s.b.Ctl(ctx, 12345, "audit"); err != nil || code != 2 || !strings.Contains(out, "permission denied") {
-		return fmt.Errorf("audit by a user without rights: exit code %d, %w: %s", code, err, out)
+	for _, words := range [][]string{{"audit"}, {"audit", "--deep"}} {
+		if out, code, err := s.b.Ctl(ctx, 12345, words...); err != nil || code != 2 || !strings.Contains(out, "permission denied") {
+			return fmt.Errorf("%q by a user without rights: exit code %d, %w: %s", words, code, err, out)
+		}
 	}
 	flaws := s.flaws(ctx)
 	for _, f := range flaws {
