@@ -104,7 +104,8 @@ int main(void)
 	printf(
 	    ".Sh FILES\n.Bl -tag -width Ds\n.It Pa /run/understudy/status.sock\nwhat this hub is\n"
 	    ".It Pa /run/understudy/admin.sock\ncommands\n"
-	    ".It Pa /run/understudy/audit.sock\nwhat understudyd sees of its processes\n.El\n"
+	    ".It Pa /run/understudy/audit.sock\nwhat understudyd sees of its processes\n"
+	    ".It Pa /run/understudy/canary.sock\nthe same, and what canaries meet\n.El\n"
 	    ".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n.It 0\ndone\n"
 	    ".It 1\nrefused, and nothing was changed\n"
 	    ".It 3\nnot known yet, or still running\n.It 4\nno daemon answers\n.It 64\nusage\n.El\n"

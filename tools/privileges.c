@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/canary.h"
 #include "policy/roles.h"
 #include "policy/seccomp.h"
 
@@ -133,11 +134,54 @@ static void print_first_rules(void)
 	}
 }
 
+static void print_roles(uint32_t set)
+{
+	const uint32_t locked =
+	    ROLE_BIT(ROLE_COUNT) - 1 - ROLE_BIT(ROLE_SUPERVISOR) - ROLE_BIT(ROLE_RUNNER);
+	const char *comma = " ";
+
+	if ((set & locked) == locked) {
+		printf(" every locked role");
+		comma = ", ";
+		set &= ~locked;
+	} else if (__builtin_popcount(set & locked) > 8) {
+		printf(" locked roles but");
+		set = locked & ~set;
+	}
+	if ((set & ROLE_DIALERS) == ROLE_DIALERS) {
+		printf("%sdialers", comma);
+		comma = ", ";
+		set &= ~ROLE_DIALERS;
+	}
+	for (unsigned role = 0; role < ROLE_COUNT; role++)
+		if (set & ROLE_BIT(role)) {
+			printf("%s%s", comma, role_name((enum role)role));
+			comma = ", ";
+		}
+	printf(" |");
+}
+
+static void print_probes(void)
+{
+	unsigned count;
+	const struct canary_probe *probe = canary_probes(&count);
+
+	for (; count > 0; count--, probe++) {
+		printf("| %s |", probe->what);
+		print_roles(probe->killed);
+		print_roles(probe->refused);
+		printf(" %s |", probe->with ? strerrorname_np(probe->with) : "");
+		print_roles(probe->works);
+		printf("\n");
+	}
+}
+
 int main(void)
 {
 	printf(
 	    "# What each process may do\n\n"
-	    "Printed by `make docs` from `policy/roles.c` and `policy/syscalls.def`; the "
+	    "Printed by `make docs` from `policy/roles.c`, `policy/syscalls.def` and "
+	    "`policy/canary.c`; the "
 	    "supervisor and the sandbox read the same rows.\n\n"
 	    "## Roles\n\n"
 	    "`base` is `run.uid-base`; gid = uid. A higher trust outranks a lower one: only then "
@@ -163,5 +207,14 @@ int main(void)
 	       "| call | except for |\n"
 	       "|---|---|\n");
 	print_first_rules();
+	printf(
+	    "\n## What canaries try\n\n"
+	    "`understudyctl audit --deep`: in the row of each role, with the role's program and "
+	    "the uid base + %d, without credential, link, page and configuration. The supervisor "
+	    "tries for itself.\n\n"
+	    "| a canary | is killed as | is refused as | with | may as |\n"
+	    "|---|---|---|---|---|\n",
+	    ROLE_UID_CANARY);
+	print_probes();
 	return ferror(stdout) ? 1 : 0;
 }
