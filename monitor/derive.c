@@ -117,3 +117,14 @@ void derive_metrics(struct monitor *monitor, int64_t now_ns)
 	derive_processes(monitor);
 	derive_constants(monitor);
 }
+
+void derive_accusations(struct monitor *monitor, enum role accused, bool killed, uint64_t count)
+{
+	uint64_t *told = &monitor->accusations[accused][killed];
+
+	if (count <= *told)
+		return;
+	put2(monitor, METRIC_ACCUSATIONS, role_name(accused), killed ? "killed" : "cut",
+	    (int64_t)(count - *told) * MICRO);
+	*told = count;
+}

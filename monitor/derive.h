@@ -10,5 +10,7 @@
 
 /* now_ns: boot time. */
 void derive_metrics(struct monitor *monitor, int64_t now_ns);
+/* By the supervisor's word: count is of all since its start. The one counter that no role tells. */
+void derive_accusations(struct monitor *monitor, enum role accused, bool killed, uint64_t count);
 
 #endif

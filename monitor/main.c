@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "monitor/derive.h"
 #include "monitor/http.h"
 #include "monitor/monitor.h"
 #include "monitor/pages.h"
@@ -66,6 +67,8 @@ static void on_control(void *ctx, const struct us_ctl *ctl, struct str more, int
 
 	if (ctl->type == CONTROL_RELOADED)
 		status_take_reload(monitor->status, ctl->a[0], ctl->a[1] == 1, more);
+	if (ctl->type == CONTROL_ACCUSED)
+		derive_accusations(monitor, (enum role)ctl->a[0], ctl->a[1] == 1, ctl->a[2]);
 	if (fd < 0)
 		return;
 	if (ctl->type == CONTROL_LISTENER && ctl->a[0] == CONTROL_LISTENER_HTTP)

@@ -30,8 +30,9 @@ struct monitor {
 	struct metrics *metrics;
 	struct http *http;
 	struct readonly *readonly;
-	struct loop_timer sample; /* of the lag */
-	struct fence fence;       /* words NULL: there is no page */
+	struct loop_timer sample;            /* of the lag */
+	uint64_t accusations[ROLE_COUNT][2]; /* of CONTROL_ACCUSED: in the counter already */
+	struct fence fence;                  /* words NULL: there is no page */
 };
 
 /* on_message of struct role_ops (messages.c). */

@@ -45,6 +45,8 @@ enum control_type {
 	CONTROL_PREDECESSOR_DEAD, /* elector; a[0]: instance */
 	CONTROL_CONFIG,   /* elector, monitor; descriptor: the configuration from now on, sealed */
 	CONTROL_RELOADED, /* monitor; a[0]: reloads so far, a[1]: 1 done, 0 refused; more: text */
+	CONTROL_ACCUSED,  /* monitor; a[0]: role, a[1]: 1 killed for it, 0 only cut; a[2]: how often
+			   */
 	CONTROL_START,    /* runner; a[0], a[1]: those of CONTROL_RUN */
 	CONTROL_STOP,     /* runner: stop the workload; any other role: leave by a[0] deadline_ns */
 };

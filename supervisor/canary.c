@@ -100,9 +100,15 @@ static void on_ready(struct supervisor *supervisor, const struct us_ctl *ready)
 		.waived = supervisor->config->allow_missing };
 	struct verify_facts facts;
 	unsigned count, in_force = (unsigned)ready->a[0] & SANDBOX_ALL;
+	unsigned missing = (SANDBOX_REQUIRED | supervisor->available) & ~in_force &
+			   ~supervisor->config->allow_missing;
 	const struct canary_probe *list = canary_probes(&count);
 	struct err err;
 
+	if (missing && canary->role != ROLE_RUNNER) {
+		expose(supervisor, "not in force: ", sandbox_protection_name(missing & -missing));
+		return;
+	}
 	if (verify_read(canary->pid, &facts, &err) || verify_judge(&expected, &facts, &err)) {
 		expose(supervisor, "it is not what its row says: ", err.text);
 		return;

@@ -94,10 +94,26 @@ static int verify_process(
 	return facts.ended ? 0 : verify_judge(&expected, &facts, err);
 }
 
+/* How often a role was accused so far: a monitor that comes later hears it all the same. */
+static void tell_accusations(struct supervisor *supervisor, enum role accused)
+{
+	struct process *monitor = process_of(supervisor, (struct role_id){ ROLE_MONITOR, 0 });
+
+	for (unsigned killed = 0; killed < 2; killed++) {
+		struct us_ctl ctl = { .type = CONTROL_ACCUSED,
+			.a = { accused, killed, supervisor->accusations[accused][killed] } };
+
+		if (ctl.a[2] && process_serves(monitor))
+			process_send(monitor, &ctl, NULL, 0, -1);
+	}
+}
+
 static void on_monitor_ready(struct process *monitor)
 {
 	wire_grant_listeners(monitor);
 	reload_tell_monitor(monitor->supervisor);
+	for (unsigned role = 0; role < ROLE_COUNT; role++)
+		tell_accusations(monitor->supervisor, (enum role)role);
 }
 
 /* No link and no credential before this (design 1). */
@@ -172,6 +188,7 @@ static void on_accuse(struct process *process, const struct us_ctl *ctl)
 {
 	struct supervisor *supervisor = process->supervisor;
 	int64_t now_ns = base_clock_boot_ns();
+	enum children_judgement judgement;
 	struct process *accused;
 	struct role_id peer;
 
@@ -180,8 +197,10 @@ static void on_accuse(struct process *process, const struct us_ctl *ctl)
 	accused = process_of(supervisor, peer);
 	log_error("%s accuses %s of a bad message", process->name, accused->name);
 	wire_cut(process, peer, now_ns);
-	switch (children_judge(&process->accuser, role_row(process->id.role)->trust,
-	    role_row(peer.role)->trust, now_ns)) {
+	judgement = children_judge(&process->accuser, role_row(process->id.role)->trust,
+	    role_row(peer.role)->trust, now_ns);
+	supervisor->accusations[peer.role][judgement == CHILDREN_KILL_ACCUSED]++;
+	switch (judgement) {
 	case CHILDREN_CUT: break;
 	case CHILDREN_KILL_ACCUSED:
 		process_kill(
@@ -191,6 +210,7 @@ static void on_accuse(struct process *process, const struct us_ctl *ctl)
 		process_kill(process, "it accused others %d times", CHILDREN_CUTS_KEPT);
 		break;
 	}
+	tell_accusations(supervisor, (enum role)peer.role);
 }
 
 /* --- The elector's requests ------------------------------------------------------------------ */

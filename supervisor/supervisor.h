@@ -205,6 +205,8 @@ struct supervisor {
 	struct wire *wires;
 	unsigned wire_count;
 
+	uint64_t accusations[ROLE_COUNT][2]; /* of its processes; [1]: that killed one (F4) */
+
 	bool syncer_asked; /* STOP_SYNCER waits for its answer */
 	bool syncer_clean; /* how the last syncer ended, and when */
 	int64_t syncer_ended_ns;

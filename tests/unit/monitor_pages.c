@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "monitor/derive.h"
 #include "monitor/pages.h"
 #include "policy/sandbox.h"
 
@@ -208,6 +209,22 @@ static void waived_protections_are_told(void **state)
 	assert_non_null(strstr(get("/metrics", NOW_NS, 200), "\nunderstudy_build_info{build=\""));
 }
 
+/* F4. The supervisor says the sum, again to a monitor that starts anew; a word too many adds none.
+ */
+static void accusations_are_counted_by_process_and_outcome(void **state)
+{
+	(void)state;
+	assert_null(strstr(get("/metrics", NOW_NS, 200), "understudy_accusations_total{"));
+	derive_accusations(&monitor, ROLE_SYNCER, true, 3);
+	derive_accusations(&monitor, ROLE_SYNCER, true, 3);
+	derive_accusations(&monitor, ROLE_SYNCER, false, 1);
+	derive_accusations(&monitor, ROLE_SYNCER, true, 4);
+	derive_accusations(&monitor, ROLE_SYNCER, true, 2);
+	assert_true(
+	    exposes("understudy_accusations_total{process=\"syncer\",outcome=\"killed\"} 4"));
+	assert_true(exposes("understudy_accusations_total{process=\"syncer\",outcome=\"cut\"} 1"));
+}
+
 static void any_other_path_is_404(void **state)
 {
 	(void)state;
@@ -231,6 +248,7 @@ int main(void)
 		TEST(workers_are_told_by_name),
 		TEST(processes_are_up_or_down),
 		TEST(waived_protections_are_told),
+		TEST(accusations_are_counted_by_process_and_outcome),
 		TEST(any_other_path_is_404),
 	};
 

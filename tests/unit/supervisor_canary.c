@@ -80,6 +80,11 @@ _Noreturn static void canary(int argc, char **argv, char **environment)
 		tell();
 		pause();
 		_exit(0);
+	case ROLE_PUBLISHER_DIALER: /* It leaves out Landlock, and does not hide it. */
+		ready.a[0] = SANDBOX_ALL & ~SANDBOX_LANDLOCK_FS;
+		tell();
+		pause();
+		_exit(0);
 	case ROLE_SYNCER: pause(); _exit(0);
 	case ROLE_PUBLISHER: _exit(70);
 	case ROLE_REPOINTER:
@@ -283,6 +288,8 @@ static void each_row_is_told_as_its_canaries_met_it(void **state)
 	assert_int_equal(count_rows(&out, "elector", AUDIT_FINDING, &row), 1);
 	assert_non_null(strstr(row.text, "it is not what its row says"));
 	assert_int_equal(count_rows(&out, "elector", AUDIT_OK, &row), 0);
+	assert_int_equal(count_rows(&out, "publisher-dialer", AUDIT_FINDING, &row), 1);
+	assert_string_equal(row.text, "not in force: landlock-fs");
 	assert_int_equal(count_rows(&out, "repointer", AUDIT_FINDING, &row), 1);
 	assert_non_null(strstr(row.text, "magic 0x1"));
 

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -93,6 +94,8 @@ _Noreturn static void role_main(char **argv)
 	ssize_t n;
 
 	while ((n = recvmsg(3, &header, 0)) >= (ssize_t)sizeof(ctl)) {
+		if (ctl.type == CONTROL_ACCUSED)
+			_exit((int)(40 + 20 * ctl.a[1] + ctl.a[2]));
 		if (ctl.type != CONTROL_TARGET)
 			continue;
 		if (ctl.a[0] <= GO_OTHER_BUILD)
@@ -507,6 +510,31 @@ static void an_accusation_from_above_kills(void **state)
 	order(observer, SEND, 0, &accuse, sizeof(accuse));
 	await_state(dialer, PROCESS_WAITING);
 	assert_true(dialer->killed && process_serves(observer));
+	assert_int_equal(supervisor.accusations[ROLE_OBSERVER_DIALER][1], 1);
+}
+
+/* L114: the count is not lost with the monitor that heard it. */
+static void a_monitor_that_comes_later_hears_of_accusations(void **state)
+{
+	struct process *monitor = process_of(&supervisor, (struct role_id){ ROLE_MONITOR, 0 });
+	char directory[] = "/dev/shm/understudy-test-XXXXXX", fence[64];
+	struct err err;
+
+	(void)state;
+	NEED_ROOT();
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(fence_page_open(&supervisor.fence, directory, &err), 0);
+	supervisor.accusations[ROLE_SYNCER][1] = 7;
+	monitor->wanted = false;
+	assert_true(process_start(monitor, NULL, 0));
+	order(monitor, GO, 0, NULL, 0);
+	await_state(monitor, PROCESS_NONE);
+	assert_true(WIFEXITED(monitor->status));
+	assert_int_equal(WEXITSTATUS(monitor->status), 40 + 20 + 7);
+	fence_page_close(&supervisor.fence);
+	(void)snprintf(fence, sizeof(fence), "%s/fence", directory);
+	(void)unlink(fence);
+	assert_int_equal(rmdir(directory), 0);
 }
 
 /* F20: who was slow to notice the end of a link must not have the next process killed for it. */
@@ -568,6 +596,8 @@ static void accusations_from_below_wear_out_the_accuser(void **state)
 	await_state(dialer, PROCESS_NONE);
 	assert_true(dialer->killed);
 	assert_true(process_serves(observer));
+	assert_int_equal(supervisor.accusations[ROLE_OBSERVER][0], 3);
+	assert_int_equal(supervisor.accusations[ROLE_OBSERVER][1], 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_supervisor, close_supervisor)
@@ -589,6 +619,7 @@ int main(int argc, char **argv)
 		TEST(links_have_generations),
 		TEST(a_cut_link_waits),
 		TEST(an_accusation_from_above_kills),
+		TEST(a_monitor_that_comes_later_hears_of_accusations),
 		TEST(a_report_of_a_former_link_does_not_touch_the_present_one),
 		TEST(accusations_from_below_wear_out_the_accuser),
 	};

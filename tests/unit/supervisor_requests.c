@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,6 +21,7 @@
 #include "policy/sandbox.h"
 #include "supervisor/process.h"
 #include "supervisor/requests.h"
+#include "supervisor/wire.h"
 
 static bool is_verified(enum process_state state)
 {
@@ -135,6 +136,17 @@ static void hears_nothing(int end)
 	struct us_ctl ctl = { 0 };
 
 	assert_int_equal(recv(end, &ctl, sizeof(ctl), MSG_DONTWAIT), -1);
+}
+
+static void hears_accusation(int end, enum role accused, uint64_t killed, uint64_t count)
+{
+	struct us_ctl ctl = { 0 };
+
+	assert_int_equal(recv(end, &ctl, sizeof(ctl), MSG_DONTWAIT), sizeof(ctl));
+	assert_int_equal(ctl.type, CONTROL_ACCUSED);
+	assert_int_equal(ctl.a[0], accused);
+	assert_int_equal(ctl.a[1], killed);
+	assert_int_equal(ctl.a[2], count);
 }
 
 static void the_syncer_runs_on_request_only(void **state)
@@ -268,6 +280,48 @@ static void a_follower_names_a_hub_of_the_list(void **state)
 	assert_true(WIFSIGNALED(status));
 }
 
+/* F4. */
+static void accusations_are_counted_and_told_to_the_monitor(void **state)
+{
+	struct process *monitor = process_of(&supervisor, (struct role_id){ ROLE_MONITOR, 0 });
+	struct us_ctl ctl = { .type = CONTROL_ACCUSE, .a = { ROLE_ELECTOR, 0, 1 } };
+	struct wire *wire;
+	int status, monitor_end;
+
+	(void)state;
+	wire_plan(&supervisor);
+	wire = wire_between(elector, syncer->id);
+	wire->up = true;
+	wire->generation = 1;
+	monitor->pid = getpid();
+	monitor->state = PROCESS_RUNNING;
+	assert_int_equal(control_open(&monitor->control, &monitor_end), 0);
+	syncer->state = PROCESS_RUNNING;
+	syncer->pid = fork();
+	if (syncer->pid == 0)
+		for (;;)
+			pause();
+	/* Upwards: the link is lost, and nobody dies. */
+	requests_take(syncer, &ctl);
+	assert_false(elector->killed || syncer->killed || wire->up);
+	hears_accusation(monitor_end, ROLE_ELECTOR, 0, 1);
+	hears_nothing(monitor_end);
+	/* Of a link of another generation: no accusation. */
+	ctl.a[0] = ROLE_SYNCER;
+	ctl.a[2] = 7;
+	requests_take(elector, &ctl);
+	hears_nothing(monitor_end);
+	ctl.a[2] = 1;
+	requests_take(elector, &ctl);
+	assert_true(syncer->killed);
+	hears_accusation(monitor_end, ROLE_SYNCER, 1, 1);
+	assert_int_equal(waitpid(syncer->pid, &status, 0), syncer->pid);
+	syncer->pid = 0;
+	control_close(&monitor->control);
+	close(monitor_end);
+	free(supervisor.wires);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +332,7 @@ int main(void)
 		TEST(absurd_deadlines_are_bounded),
 		TEST(nothing_starts_while_we_stop),
 		TEST(a_stop_during_the_start_is_no_breach),
+		TEST(accusations_are_counted_and_told_to_the_monitor),
 		TEST(a_follower_names_a_hub_of_the_list),
 	};
 

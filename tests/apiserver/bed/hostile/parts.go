@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -63,6 +65,23 @@ func tried(line string, least int) (int, error) {
 	return made, nil
 }
 
+// counted is nil once hub-b's metrics have an accusation of the process that ended so.
+func (r *run) counted(ctx context.Context, process, outcome string) error {
+	series := fmt.Sprintf("understudy_accusations_total{process=%q,outcome=%q} ", process, outcome)
+	return see.Eventually(ctx, patience, func() error {
+		reply, err := http.Get(r.b.HTTP() + "/metrics")
+		if err != nil {
+			return err
+		}
+		defer reply.Body.Close()
+		text, err := io.ReadAll(reply.Body)
+		if err == nil && !strings.Contains(string(text), "\n"+series) {
+			err = fmt.Errorf("hub-b's metrics have no %s", series)
+		}
+		return err
+	})
+}
+
 // syncer: the list, what is not its to say, then random requests.
 func (r *run) syncer(ctx context.Context) error {
 	before, err := r.look(ctx)
@@ -84,6 +103,7 @@ func (r *run) syncer(ctx context.Context) error {
 	r.check(err, "it asks its dialer for a worker: logged, and the link is cut")
 	_, err = r.says(ctx, since, "syncer", "is killed", "outranks it")
 	r.check(err, "it sends the elector what is not its to send: logged, and it is killed")
+	r.check(errors.Join(r.counted(ctx, "syncer", "cut"), r.counted(ctx, "syncer", "killed")), "both are counted for whoever reads metrics")
 
 	since = len(r.logged(0))
 	if err := r.order(ctx, "syncer", fmt.Sprintf("random %d %d", r.Random, r.Seed), syncerUID); err != nil {
@@ -188,7 +208,7 @@ func (r *run) repointer(ctx context.Context) error {
 	_, err = r.says(ctx, since, "accuses repointer/0 of a bad message")
 	r.check(err, "it asks its dialer for worker-2: logged, and the link is cut")
 	_, err = r.says(ctx, since, "repointer/0", "is killed", "outranks it")
-	r.check(err, "it speaks for others: logged, and it is killed")
+	r.check(errors.Join(err, r.counted(ctx, "repointer", "killed")), "it speaks for others: logged, counted, and it is killed")
 	if err := r.order(ctx, "repointer", "", firstShard); err != nil {
 		return err
 	}
