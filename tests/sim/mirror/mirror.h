@@ -266,9 +266,6 @@ void server_drop(struct server *server, struct object *object);
 /* A syncer's request that changes or reads one object. */
 void server_serve(struct server *server, enum kube_verb verb, const struct place *place,
     json_t *body, struct reply *reply);
-/* The same as a dry run: nothing is stored. */
-void server_try(struct server *server, enum kube_verb verb, const struct place *place, json_t *body,
-    struct reply *reply);
 void server_refuse(struct reply *reply, int status, const char *reason, const char *message,
     const char *name, const char *field);
 void server_save(struct server *server);

@@ -386,26 +386,26 @@ static void create(
 	answer_with(reply, 201, object->value);
 }
 
+static void put_status(json_t *value, const json_t *status)
+{
+	if (status)
+		json_object_set_new(value, "status", json_deep_copy(status));
+	else
+		json_object_del(value, "status");
+}
+
 static json_t *merged_for_put(const struct place *place, const struct object *object, json_t *body)
 {
-	json_t *value, *status;
+	json_t *value;
 
 	if (place->status) {
 		value = json_deep_copy(object->value);
-		status = json_object_get(body, "status");
-		if (status)
-			json_object_set_new(value, "status", json_deep_copy(status));
-		else
-			json_object_del(value, "status");
+		put_status(value, json_object_get(body, "status"));
 		return value;
 	}
 	value = json_deep_copy(body);
-	status = json_object_get(object->value, "status");
-	if (kind_row(place->kind)->status || place->kind == KIND_NAMESPACE) {
-		json_object_del(value, "status");
-		if (status)
-			json_object_set_new(value, "status", json_deep_copy(status));
-	}
+	if (kind_row(place->kind)->status || place->kind == KIND_NAMESPACE)
+		put_status(value, json_object_get(object->value, "status"));
 	if (place->kind == KIND_NAMESPACE && json_object_get(object->value, "spec"))
 		json_object_set(value, "spec", json_object_get(object->value, "spec"));
 	keep(object->value, value, "uid");
@@ -514,25 +514,6 @@ void server_serve(struct server *server, enum kube_verb verb, const struct place
 		put(server, place, object, body, reply);
 	else
 		delete (server, place, object, body, reply);
-}
-
-void server_try(struct server *server, enum kube_verb verb, const struct place *place, json_t *body,
-    struct reply *reply)
-{
-	const struct object *copy =
-	    server_find(server, place->kind, place->space, meta(body, "name"));
-	const char *why = fence(server, verb, place, NULL, body);
-
-	if (server->id != OWN || verb != KUBE_POST || copy)
-		broken("H5: only a creation under a name of its own is tried", "%s",
-		    meta(body, "name"));
-	if (chaos_chance(KNOB_ERRORS, 100))
-		server_refuse(reply, 500, "InternalError",
-		    "failed calling webhook \"nobody.example.com\"", "", "");
-	else if (why)
-		server_refuse(reply, 403, "Forbidden", why, "", "");
-	else
-		answer_with(reply, 201, body);
 }
 
 /* --- Backups -------------------------------------------------------------------------------- */
