@@ -47,15 +47,21 @@ int preconditions_check_root(struct err *err)
 
 int preconditions_check_protections(unsigned available, unsigned waived, struct err *err)
 {
-	for (unsigned bit = 1; bit <= SANDBOX_REQUIRED; bit <<= 1) {
+	for (unsigned bit = 1; bit <= SANDBOX_ALL; bit <<= 1) {
 		bool here = (available & bit) != 0, waiver = (waived & bit) != 0;
+		bool bonus = (SANDBOX_REQUIRED & bit) == 0;
 
+		if (bonus && !waiver)
+			continue;
 		if (!here && !waiver)
 			return err_set(err,
 			    "this machine lacks the protection %s; `allow-missing: [%s]` does "
 			    "without it",
 			    sandbox_protection_name(bit), sandbox_protection_name(bit));
-		if (!here)
+		if (!here && bonus)
+			log_warn("allow-missing names %s, which may be missing anyway (a bonus)",
+			    sandbox_protection_name(bit));
+		else if (!here)
 			log_warn("without the protection %s, as allow-missing says",
 			    sandbox_protection_name(bit));
 		else if (waiver)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,53 @@ static const char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"
 			     "_understudy-elector:x:20004:20004::/:/usr/sbin/nologin\n"
 			     "broken line\n\n"
 			     "alice:x:20100:20100:Alice:/home/alice:/bin/sh\n";
+
+/* What the log says of a machine and a configuration; the start is not refused. */
+static const char *warnings(unsigned available, unsigned waived)
+{
+	static char text[1024];
+	int log = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_true(log >= 0 && before >= 0);
+	assert_int_equal(dup2(log, STDERR_FILENO), STDERR_FILENO);
+	n = preconditions_check_protections(available, waived, &err);
+	assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
+	close(before);
+	assert_int_equal(n, 0);
+	n = pread(log, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	close(log);
+	return text;
+}
+
+/* F27: each waiver is named, a needless one as such, by its own name and no other. */
+static void needless_waivers_are_named(void **state)
+{
+	const char *text;
+
+	(void)state;
+	assert_string_equal(warnings(SANDBOX_ALL, 0), "");
+	assert_string_equal(warnings(SANDBOX_REQUIRED, 0), "");
+	for (unsigned bit = 1; bit <= SANDBOX_ALL; bit <<= 1) {
+		char here[80], missing[80];
+
+		(void)snprintf(here, sizeof(here), "allow-missing names %s, which this machine has",
+		    sandbox_protection_name(bit));
+		text = warnings(SANDBOX_ALL, bit);
+		assert_non_null(strstr(text, here));
+		assert_non_null(strstr(text, "level=warn"));
+		assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+
+		(void)snprintf(missing, sizeof(missing),
+		    bit & SANDBOX_REQUIRED ? "without the protection %s, as allow-missing says"
+					   : "allow-missing names %s, which may be missing anyway",
+		    sandbox_protection_name(bit));
+		text = warnings(SANDBOX_ALL & ~bit, bit);
+		assert_non_null(strstr(text, missing));
+		assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	}
+}
 
 /* F24 */
 static void foreign_names_are_refused_and_named(void **state)
@@ -156,6 +204,7 @@ int main(void)
 		cmocka_unit_test(foreign_names_are_refused_and_named),
 		cmocka_unit_test(ids_must_be_mapped),
 		cmocka_unit_test(a_missing_protection_is_refused_by_name),
+		cmocka_unit_test(needless_waivers_are_named),
 		cmocka_unit_test(special_ids_are_refused),
 		cmocka_unit_test(a_stranger_under_our_uid_is_named),
 		cmocka_unit_test(root_without_kill_is_refused),
