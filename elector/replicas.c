@@ -217,7 +217,7 @@ ACT(act_open)
 	r->running = false;
 	r->exit_count = 0;
 	r->told_holder = 0;
-	r->told = 0;
+	r->read_at_ns = INT64_MAX; /* from here on its renewals tell what a read would */
 	act_extend(r, s);
 }
 
@@ -226,7 +226,6 @@ ACT(act_close)
 {
 	r->valid_until_ns = 0;
 	put_page(r, s, false);
-	r->down_ns = 0;
 	r->empty = !r->options.workload; /* what was seen before the stop says nothing (H18) */
 	if (r->options.workload)
 		todo(s, REPLICAS_STOP_RUN);
@@ -245,7 +244,6 @@ ACT(act_end)
 {
 	r->leave = true;
 	r->end_by_ns = s->event->deadline_ns - LEAVE_NS;
-	r->write_at_ns = s->now_ns;
 }
 
 ACT(act_leave)
@@ -341,7 +339,6 @@ void replicas_init(struct replicas *r, const struct replicas_options *options)
 	      options->renew_deadline_ns < options->duration_ns);
 	r->options = *options;
 	r->empty = true;
-	r->read_at_ns = r->write_at_ns = r->end_by_ns = INT64_MAX;
 }
 
 static void say(const struct replicas *r, struct replicas_step *s, const struct replicas_row *row,
@@ -354,8 +351,12 @@ static void say(const struct replicas *r, struct replicas_step *s, const struct 
 		.to = next,
 		.term = r->term,
 		.quiet_ms = r->known ? (s->now_ns - r->observed_ns) / NS_PER_MS : 0,
-		.unread_ms = (s->now_ns - r->seen_ns) / NS_PER_MS,
-		.released = r->known && r->record.exists && r->record.holder == REPLICAS_NOBODY };
+		.unread_ms = (s->now_ns - r->seen_ns) / NS_PER_MS };
+}
+
+static bool does_something(const struct replicas_row *row)
+{
+	return row->acts[0] || row->next != STAY || row->reason != REPLICAS_REASON_NONE;
 }
 
 /* Takes the first matching row. True when it did something, so that a further time row may fire. */
@@ -364,7 +365,6 @@ static bool take_row(struct replicas *r, struct replicas_step *s, enum fact fact
 	for (unsigned i = 0; i < TABLE_ROWS; i++) {
 		const struct replicas_row *row = &table[i];
 		enum replicas_state next = row->next == STAY ? r->state : row->next;
-		bool did = row->acts[0] || next != r->state || row->reason != REPLICAS_REASON_NONE;
 
 		if (!(row->states & BIT(r->state)) || !(row->facts & BIT(fact)) ||
 		    (row->guard && !row->guard(r, s)))
@@ -377,7 +377,7 @@ static bool take_row(struct replicas *r, struct replicas_step *s, enum fact fact
 		if (row->reason == REPLICAS_UNREACHABLE || row->reason == REPLICAS_NO_TERM_LEFT)
 			r->told |= BIT(row->reason);
 		r->state = next;
-		return did;
+		return does_something(row);
 	}
 	CHECK(!"the table has a row for each state and fact");
 	return false;
@@ -392,8 +392,7 @@ static bool time_row_due(const struct replicas *r, const struct replicas_step *s
 
 		if ((row->states & BIT(r->state)) && (row->facts & BIT(FACT_TIME)) &&
 		    (!row->guard || row->guard(r, s)))
-			return row->acts[0] || row->next != STAY ||
-			       row->reason != REPLICAS_REASON_NONE;
+			return does_something(row);
 	}
 	return false;
 }
@@ -403,8 +402,8 @@ static int64_t wake_at_ns(const struct replicas *r)
 	const struct replicas_options *o = &r->options;
 	bool passive = r->state == REPLICAS_PASSIVE, ending = r->state == REPLICAS_ENDING;
 	const int64_t at_ns[] = {
-		r->busy ? 0 : r->read_at_ns,
-		r->busy || passive ? 0 : r->write_at_ns,
+		r->read_at_ns,
+		r->write_at_ns,
 		r->valid_until_ns,
 		ending ? r->end_by_ns : 0,
 		r->down_ns ? r->down_ns + FAILING_NS : 0,
@@ -412,8 +411,6 @@ static int64_t wake_at_ns(const struct replicas *r)
 	};
 	int64_t wake_ns = INT64_MAX;
 
-	if (r->state == REPLICAS_STARTING || r->state == REPLICAS_LEAVING)
-		return INT64_MAX;
 	for (unsigned i = 0; i < sizeof(at_ns) / sizeof(at_ns[0]); i++)
 		if (at_ns[i] > r->now_ns && at_ns[i] < wake_ns)
 			wake_ns = at_ns[i];

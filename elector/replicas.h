@@ -125,7 +125,6 @@ struct replicas_said {
 	uint64_t term;
 	int64_t quiet_ms;  /* since the record was last seen to change */
 	int64_t unread_ms; /* since the Lease was last seen at all */
-	bool released;     /* nobody held it */
 };
 
 #define REPLICAS_MAX_TODO 12
@@ -178,7 +177,7 @@ struct replicas {
 
 	/* The workload (R8, R16). */
 	bool empty, running;
-	int64_t down_ns; /* since when none runs while it should; 0: one does */
+	int64_t down_ns; /* leading: since when none runs; 0: one does */
 	int64_t exits_ns[REPLICAS_EXITS];
 	unsigned exit_count;
 

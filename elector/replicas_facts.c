@@ -128,8 +128,6 @@ static enum fact record_read(
 	r->unsure = false;
 	if (!leading)
 		schedule(r, s, changed);
-	else
-		r->read_at_ns = INT64_MAX;
 	if (record->holder == REPLICAS_SELF)
 		return own_record(r, s);
 	if (leading)
@@ -148,11 +146,10 @@ static enum fact answered(struct replicas *r, struct replicas_step *s)
 	if (e->answer.write && e->answer.outcome == OUTCOME_UNSURE && !e->answer.never_sent)
 		r->unsure = true;
 	r->write_at_ns = again_ns;
-	if (r->state == REPLICAS_LEADING) /* a renewal tells as well as a read, and it counts */
-		r->read_at_ns = INT64_MAX;
-	else if (r->state == REPLICAS_PASSIVE && !r->unsure)
+	if (r->state == REPLICAS_PASSIVE && !r->unsure)
 		schedule(r, s, false);
-	else
+	else if (r->state !=
+		 REPLICAS_LEADING) /* there the next renewal tells as well, and counts */
 		r->read_at_ns = again_ns;
 	if (e->answer.conflict) {
 		r->read_at_ns = s->now_ns;

@@ -324,6 +324,181 @@ static void test_R16_a_workload_that_never_starts_is_one_that_fails(void **state
 	assert_int_equal(node(0)->said[REPLICAS_WORKLOAD_FAILS], 1);
 }
 
+/* R16: it ran, ended once, and nothing starts it again. */
+static void test_R16_a_workload_that_stays_down_for_a_minute_is_one_that_fails(void **state)
+{
+	struct replicas_event e = { .input = REPLICAS_ON_WORKLOAD };
+
+	(void)state;
+	one_leads();
+	node(0)->workload = false;
+	e.workload.empty = true;
+	feed(&w, node(0), &e);
+	run(&w, S(58));
+	assert_int_equal(leader(&w), 0);
+	run(&w, S(4));
+	assert_int_equal(leader(&w), NOBODY);
+	assert_int_equal(node(0)->said[REPLICAS_WORKLOAD_FAILS], 1);
+}
+
+/* H18: a stop that was begun finishes, also when the page is open again by then. */
+static void test_R16_an_end_that_a_lapse_ordered_is_no_failure(void **state)
+{
+	struct replicas_event e = { .input = REPLICAS_ON_WORKLOAD };
+
+	(void)state;
+	one_leads();
+	w.down = true;
+	run(&w, S(13));
+	assert_int_equal(leader(&w), NOBODY);
+	w.down = false;
+	node(0)->m.running = true; /* it is still there */
+	node(0)->workload = false;
+	for (int i = 0; i < 800 && leader(&w) != 0; i++)
+		run(&w, MS(10));
+	assert_int_equal(leader(&w), 0);
+	for (int ends = 0; ends < 5; ends++) {
+		assert_int_equal(leader(&w), 0);
+		e.workload.running = false;
+		e.workload.empty = true;
+		feed(&w, node(0), &e); /* the first one is that of the lapse */
+		run(&w, S(1));
+		e.workload.running = true;
+		e.workload.empty = false;
+		feed(&w, node(0), &e);
+	}
+	run(&w, S(1));
+	assert_int_equal(leader(&w), 0);
+	assert_int_equal(node(0)->said[REPLICAS_WORKLOAD_FAILS], 0);
+}
+
+static void test_a_holder_that_was_followed_by_this_one_is_told_again(void **state)
+{
+	struct node *n = node(0);
+
+	(void)state;
+	world_make(&w, 0);
+	w.lease = (struct lease){ .exists = true,
+		.holder = FOREIGN,
+		.instance = 77,
+		.version = 3,
+		.duration_ms = 15000 };
+	start(&w, 0);
+	run(&w, S(20));
+	assert_int_equal(leader(&w), 0);
+	assert_int_equal(n->said[REPLICAS_LEADER_SEEN], 1);
+	edit(&w, FOREIGN, 77, w.lease.renew_us + 1);
+	run(&w, S(5));
+	assert_int_equal(n->said[REPLICAS_LEADER_SEEN], 2);
+}
+
+/* R7: only the holder's name was edited. Who lost it contends again, though nothing is heard of the
+ * Lease any more. */
+static void test_R7_who_lost_the_lease_contends_again(void **state)
+{
+	(void)state;
+	one_leads();
+	edit(&w, FOREIGN, 77, w.lease.renew_us);
+	run(&w, MS(30));
+	assert_int_equal(leader(&w), NOBODY);
+	assert_true(node(0)->m.valid_until_ns == 0);
+	run(&w, S(14));
+	assert_int_equal(leader(&w), NOBODY);
+	run(&w, S(4));
+	assert_int_equal(leader(&w), 0);
+	fine();
+}
+
+/* The answer to a renewal is older than what the watch told while it was on its way. */
+static void test_R7_what_a_watch_tells_during_a_renewal_is_looked_at(void **state)
+{
+	struct replicas_event e = { .input = REPLICAS_ON_WATCH };
+	unsigned writes;
+
+	(void)state;
+	one_leads();
+	for (writes = w.writes; w.writes == writes;)
+		run(&w, MS(1));
+	assert_true(node(0)->m.busy);
+	w.lease.version++;
+	w.lease.holder = FOREIGN;
+	w.lease.instance = 77;
+	e.watched = record_for(&w, node(0), &w.lease);
+	feed(&w, node(0), &e);
+	run(&w, MS(20));
+	assert_int_equal(leader(&w), NOBODY);
+	assert_int_equal(node(0)->said[REPLICAS_LOST], 1);
+}
+
+static void test_R10_a_leader_renews_and_reads_nothing(void **state)
+{
+	(void)state;
+	world_make(&w, 0);
+	w.lease = (struct lease){ .exists = true, .holder = NOBODY, .version = 7 };
+	start(&w, 0);
+	run(&w, S(60));
+	assert_int_equal(leader(&w), 0);
+	assert_int_equal(w.reads, 1);
+}
+
+/* R4, R6: each edit makes the next renewal a conflict; what stands there is read, and the renewal
+ * comes soon after it. */
+static void test_R6_edits_of_labels_cost_no_lead(void **state)
+{
+	(void)state;
+	one_leads();
+	for (int i = 0; i < 120; i++) {
+		w.lease.version++;
+		changed(&w);
+		run(&w, MS(500));
+	}
+	fine();
+	assert_int_equal(leader(&w), 0);
+	assert_int_equal(node(0)->opened, 1);
+}
+
+/* What is refused at once is asked for again a retry period after it was asked. */
+static void test_R6_a_server_that_refuses_is_not_asked_more_often(void **state)
+{
+	struct replicas_event e = { .input = REPLICAS_ON_ANSWER };
+	struct node *n = node(0);
+	int64_t asked_ns;
+
+	(void)state;
+	one_leads();
+	w.down = true;
+	while (!n->m.busy)
+		run(&w, MS(1));
+	asked_ns = n->m.now_ns;
+	run(&w, MS(100));
+	e.answer.write = true;
+	e.answer.outcome = OUTCOME_REFUSED;
+	feed(&w, n, &e);
+	assert_true(n->out.wake_at_ns == asked_ns + RP);
+
+	passive();
+	asked_ns = n->m.now_ns;
+	n->m.unsure = true; /* what became of a claim */
+	run(&w, MS(100));
+	answer_read(NULL);
+	assert_true(n->out.wake_at_ns == asked_ns + RP);
+}
+
+/* R8: a Lease that was deleted while the workload ended is not made anew by giving it back. */
+static void test_R8_what_was_deleted_is_not_given_back(void **state)
+{
+	(void)state;
+	one_leads();
+	stop(&w, 0);
+	run(&w, MS(5));
+	delete_lease();
+	run(&w, S(2));
+	assert_int_equal(node(0)->exit_code, 0);
+	assert_int_equal(node(0)->said[REPLICAS_GIVEN_BACK], 1);
+	assert_false(w.lease.exists);
+	assert_int_equal(w.releases, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test(test_##name)
@@ -340,6 +515,15 @@ int main(void)
 		TEST(R11_a_cloned_leader_closes_before_it_leaves),
 		TEST(R16_a_workload_that_never_starts_is_one_that_fails),
 		TEST(R8_a_watch_that_runs_behind_gives_nothing_back),
+		TEST(R8_what_was_deleted_is_not_given_back),
+		TEST(R16_a_workload_that_stays_down_for_a_minute_is_one_that_fails),
+		TEST(R16_an_end_that_a_lapse_ordered_is_no_failure),
+		TEST(a_holder_that_was_followed_by_this_one_is_told_again),
+		TEST(R7_who_lost_the_lease_contends_again),
+		TEST(R7_what_a_watch_tells_during_a_renewal_is_looked_at),
+		TEST(R10_a_leader_renews_and_reads_nothing),
+		TEST(R6_edits_of_labels_cost_no_lead),
+		TEST(R6_a_server_that_refuses_is_not_asked_more_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

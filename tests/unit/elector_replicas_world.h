@@ -407,8 +407,10 @@ static inline void feed(struct world *w, struct node *n, struct replicas_event *
 	for (unsigned i = 0; i < out.row_count; i++)
 		w->row_hits[out.rows[i]]++;
 	n->out = out;
-	for (unsigned i = 0; i < out.said_count; i++)
+	for (unsigned i = 0; i < out.said_count; i++) {
+		assert_int_not_equal(out.said[i].reason, REPLICAS_REASON_NONE);
 		n->said[out.said[i].reason]++;
+	}
 	for (unsigned i = 0; i < out.todo_count && n->life == life; i++)
 		carry_out(w, n, &out.todo[i]);
 	check(w);
