@@ -65,6 +65,51 @@ static void expect(const char *cluster, const char *user, const char *root, cons
 	free(text);
 }
 
+/* Whether six letters of the secret in a row are in the text. */
+static bool tells(const char *text, const char *secret)
+{
+	char piece[7] = "";
+
+	for (size_t at = 0; at + 6 <= strlen(secret); at++) {
+		memcpy(piece, secret + at, 6);
+		if (strstr(text, piece))
+			return true;
+	}
+	return false;
+}
+
+/* F30: whatever a slip of the hand makes of the file around it, no error text holds the token. */
+static void no_error_text_tells_the_token(void **state)
+{
+	static const char secret[] = "Zq7vKx2mWc9Rt4Yh";
+	static const char slips[] = ":{}[]\"'\n\t -#&*!|>%@`,?\\\xff\x01";
+	char *text = compose(CLUSTER, "    token: Zq7vKx2mWc9Rt4Yh\n", "");
+	unsigned refused = 0;
+	struct err err;
+
+	(void)state;
+	for (size_t at = 0; text[at]; at++) {
+		char was = text[at];
+
+		for (size_t slip = 0; slip < sizeof(slips); slip++) {
+			text[at] = slips[slip]; /* the last one cuts it off */
+			err.text[0] = '\0';
+			material_init(&material);
+			if (kubeconfig_read(&material, str_of(text), "k", &err) ||
+			    material_check(&material, 0, &err)) {
+				refused++;
+				if (tells(err.text, secret))
+					fail_msg("byte %zu, slip %zu: %s", at, slip, err.text);
+			}
+			material_free(&material);
+		}
+		text[at] = was;
+	}
+	assert_true(refused > 1000);
+	assert_true(tells("xx2mWc9Ry", secret) && !tells("Zq7vK", secret));
+	free(text);
+}
+
 static void the_current_context_counts(void **state)
 {
 	char *text = compose(CLUSTER "    tls-server-name: hub.internal\n"
@@ -293,6 +338,7 @@ static void unknown_keys_are_named_on_the_whole_way(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_error_text_tells_the_token),
 		cmocka_unit_test(the_current_context_counts),
 		cmocka_unit_test(a_client_certificate_is_decoded),
 		cmocka_unit_test(json_and_crlf_are_fine),

@@ -71,16 +71,35 @@ func (r *run) secrets(ctx context.Context) error {
 			processes++
 			wrong = append(wrong, scan(role, holders[role.UID-h.UIDBase()], tokens))
 		}
-		text, err := os.ReadFile(h.Log())
+		wrong = append(wrong, told(ctx, h, tokens))
+	}
+	r.check(errors.Join(wrong...), "each token is in the memory of its holder alone, in no log, answer, word and environment: %d processes (F7, F30)", processes)
+	return nil
+}
+
+// told is nil when nothing that a hub says to people has a token: its log, and what understudyctl
+// prints.
+func told(ctx context.Context, h *pair.Hub, tokens map[string][]byte) error {
+	texts := map[string][]byte{}
+	text, err := os.ReadFile(h.Log())
+	wrong := []error{err}
+	texts["log"] = text
+	for _, words := range [][]string{{"status", "-o", "json"}, {"history"}, {"audit", "--deep"}} {
+		out, _, err := h.Ctl(ctx, 0, words...)
+		if err == nil && len(out) < 100 {
+			err = fmt.Errorf("%s: %q says %q", h.Name, words, out)
+		}
 		wrong = append(wrong, err)
+		texts[strings.Join(words, " ")] = []byte(out)
+	}
+	for where, text := range texts {
 		for name, token := range tokens {
 			if bytes.Contains(text, token) {
-				wrong = append(wrong, fmt.Errorf("%s's log has the token of %s", h.Name, name))
+				wrong = append(wrong, fmt.Errorf("%s's %s has the token of %s", h.Name, where, name))
 			}
 		}
 	}
-	r.check(errors.Join(wrong...), "each token is in the memory of its holder alone, in no log, no word, no environment: %d processes (F7, F30)", processes)
-	return nil
+	return errors.Join(wrong...)
 }
 
 // scan is nil when a process has the tokens that it holds in its memory and nothing else of them.
