@@ -60,12 +60,16 @@ _Noreturn static void survive(struct role_id id)
 	_exit(0);
 }
 
-/* Nothing but 0 to 3, and no word of what the supervisor had in its environment. */
-static bool has_nothing(char **environment)
+/* Nothing but 0 to 3, and no word of what the supervisor had in its environment. The follower has a
+ * directory, in which its uid may make nothing. */
+static bool has_nothing(enum role role, char **environment)
 {
 	for (int fd = ROLE_FD_CONFIG; fd < 1024; fd++)
-		if (fcntl(fd, F_GETFD) >= 0)
+		if (fcntl(fd, F_GETFD) >= 0 && (role != ROLE_FOLLOWER || fd != ROLE_FD_FILES))
 			return false;
+	if (role == ROLE_FOLLOWER &&
+	    (openat(ROLE_FD_FILES, "x", O_CREAT | O_WRONLY, 0600) >= 0 || errno != EACCES))
+		return false;
 	return environment[0] && !environment[1];
 }
 
@@ -94,7 +98,7 @@ _Noreturn static void canary(int argc, char **argv, char **environment)
 		_exit(0);
 	default: break;
 	}
-	if (!has_nothing(environment))
+	if (!has_nothing(id.role, environment))
 		_exit(72);
 	canary_main(id, argc, argv);
 }
@@ -309,6 +313,24 @@ static void each_row_is_told_as_its_canaries_met_it(void **state)
 	buf_free(&out);
 }
 
+/* Its row allows files beneath one directory, and a canary must not get the real one. */
+static void on_a_worker_the_followers_row_is_tried_as_well(void **state)
+{
+	struct buf out = buf_make(AUDIT_MAX_BYTES);
+	struct audit_row row;
+
+	(void)state;
+	if (geteuid() != 0 || SECCOMP_SANITIZED)
+		skip();
+	config.mode = CONFIG_FOLLOWER;
+	read_all(dial(), &out);
+	assert_int_equal(count_rows(&out, "follower", AUDIT_OK, &row), 1 + all_of(ROLE_FOLLOWER));
+	assert_int_equal(
+	    count_rows(&out, "follower-dialer", AUDIT_OK, &row), 1 + all_of(ROLE_FOLLOWER_DIALER));
+	assert_int_equal(count_rows(&out, "observer", AUDIT_OK, &row), 0);
+	buf_free(&out);
+}
+
 static void an_audit_that_is_not_deep_starts_none(void **state)
 {
 	struct buf out = buf_make(AUDIT_MAX_BYTES);
@@ -391,6 +413,8 @@ int main(int argc, char **argv, char **environment)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 		    each_row_is_told_as_its_canaries_met_it, open_supervisor, close_supervisor),
+		cmocka_unit_test_setup_teardown(on_a_worker_the_followers_row_is_tried_as_well,
+		    open_supervisor, close_supervisor),
 		cmocka_unit_test_setup_teardown(
 		    an_audit_that_is_not_deep_starts_none, open_supervisor, close_supervisor),
 		cmocka_unit_test_setup_teardown(
