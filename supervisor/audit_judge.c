@@ -284,12 +284,12 @@ static void name_outcome(uint16_t outcome, char *to, size_t size)
 
 	if (outcome & CANARY_DIED) {
 		name = sigabbrev_np(number);
-		say(to, size, "killed by SIG%s", name ? name : "?");
+		(void)snprintf(to, size, "killed by SIG%s", name ? name : "?");
 	} else if (outcome == CANARY_WORKED) {
-		say(to, size, "works");
+		(void)snprintf(to, size, "works");
 	} else if (outcome != CANARY_UNANSWERED) {
 		name = strerrorname_np(number);
-		say(to, size, "refused with %s", name ? name : "?");
+		(void)snprintf(to, size, "refused with %s", name ? name : "?");
 	}
 }
 
