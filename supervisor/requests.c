@@ -94,7 +94,6 @@ static int verify_process(
 	return facts.ended ? 0 : verify_judge(&expected, &facts, err);
 }
 
-/* How often a role was accused so far: a monitor that comes later hears it all the same. */
 static void tell_accusations(struct supervisor *supervisor, enum role accused)
 {
 	struct process *monitor = process_of(supervisor, (struct role_id){ ROLE_MONITOR, 0 });
@@ -108,12 +107,17 @@ static void tell_accusations(struct supervisor *supervisor, enum role accused)
 	}
 }
 
+void requests_tell_accusations(struct supervisor *supervisor)
+{
+	for (unsigned role = 0; role < ROLE_COUNT; role++)
+		tell_accusations(supervisor, (enum role)role);
+}
+
 static void on_monitor_ready(struct process *monitor)
 {
 	wire_grant_listeners(monitor);
 	reload_tell_monitor(monitor->supervisor);
-	for (unsigned role = 0; role < ROLE_COUNT; role++)
-		tell_accusations(monitor->supervisor, (enum role)role);
+	requests_tell_accusations(monitor->supervisor);
 }
 
 /* No link and no credential before this (design 1). */

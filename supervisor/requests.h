@@ -12,6 +12,9 @@ bool requests_permitted(uint16_t type, enum role role, enum process_state state)
 /* Acts on a packet that control_receive let through: kills the sender when it is not permitted. */
 void requests_take(struct process *process, const struct us_ctl *ctl);
 
+/* How often each role was accused so far, for a monitor that has just come. */
+void requests_tell_accusations(struct supervisor *supervisor);
+
 /* The syncer was reaped: the elector that asked for its end hears how it was. */
 void requests_on_syncer_end(struct supervisor *supervisor, bool clean, int64_t now_ns);
 

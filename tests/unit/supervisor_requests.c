@@ -317,6 +317,11 @@ static void accusations_are_counted_and_told_to_the_monitor(void **state)
 	hears_accusation(monitor_end, ROLE_SYNCER, 1, 1);
 	assert_int_equal(waitpid(syncer->pid, &status, 0), syncer->pid);
 	syncer->pid = 0;
+	/* L114: the next monitor hears of all that were. */
+	requests_tell_accusations(&supervisor);
+	hears_accusation(monitor_end, ROLE_ELECTOR, 0, 1);
+	hears_accusation(monitor_end, ROLE_SYNCER, 1, 1);
+	hears_nothing(monitor_end);
 	control_close(&monitor->control);
 	close(monitor_end);
 	free(supervisor.wires);

@@ -165,6 +165,7 @@ func (r *run) monitor(ctx context.Context) error {
 		return err
 	}
 	r.check(errors.Join(r.armed(ctx), r.leads(ctx, term)), "an honest monitor shows that the others went on")
+	r.check(r.counted(ctx, "syncer", "killed"), "and knows of whom others were accused before it came")
 	return nil
 }
 
