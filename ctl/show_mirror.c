@@ -64,8 +64,8 @@ void show_mirror_lines(const json_t *document, struct buf *out)
 	put_progress(mirror, out);
 	if (member_number(mirror, "archived"))
 		buf_printf(out,
-		    "  archived      %lld objects that only this hub had: understudyctl archive "
-		    "list\n",
+		    "  archived      %lld objects that were here other than on the peer: "
+		    "understudyctl archive list\n",
 		    member_number(mirror, "archived"));
 }
 

@@ -337,6 +337,7 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	item->source_version = facts->version;
 	item->source_body = facts->body;
 	item->source_status = facts->status;
+	item->source_rest = facts->rest;
 	item->terminating = facts->terminating;
 	item->source_finalizers = facts->finalizers;
 	engine_settle(engine, item, now_ns);
@@ -396,6 +397,7 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	item->copy_mark = facts->mark;
 	item->copy_body = facts->body;
 	item->copy_status = facts->status;
+	item->copy_rest = facts->rest;
 	item->copy_terminating = facts->terminating;
 	item->copy_finalizers = facts->finalizers;
 	item->copy_chosen = facts->chosen;
@@ -463,6 +465,8 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
 	bool overtaken = is_overtaken(order, answer);
 	bool moved =
 	    !overtaken && (strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT);
+	/* The server has replaced just what was judged: of what is not ours the archive has all. */
+	bool archived = !overtaken && order->version && item->archived_version == order->version;
 
 	went_well(engine, item);
 	item->refused = false;
@@ -472,6 +476,8 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
 	engine->written++;
 	if (!overtaken)
 		engine_take_copy(engine, item, answer);
+	if (archived)
+		item->archived_version = answer->version;
 	if (order->action == ENGINE_CREATE || order->action == ENGINE_UPDATE ||
 	    order->action == ENGINE_STATUS)
 		compare_answer(engine, item, order, answer, warning);

@@ -89,6 +89,7 @@ static bool must_be_archived(const struct engine *engine, const struct item *ite
 		    (has_source && hash_equal(&item->copy_body, &item->source_body));
 	bool status = hash_is_zero(&item->copy_status) ||
 		      (has_source && hash_equal(&item->copy_status, &item->source_status)) ||
+		      (has_source && item->copy_rest && item->copy_rest == item->source_rest) ||
 		      (ours && hash_equal(&item->copy_status, &item->answer_status));
 
 	/* Whose status it is nobody knows after a restart: only an own past is asked for it. */

@@ -134,8 +134,9 @@ static void end_rejoin(struct syncer *syncer)
 	if (!engine->rejoin || !report_is_complete(syncer))
 		return;
 	(void)snprintf(note, sizeof(note),
-	    "%llu objects that only this hub had are archived: understudyctl archive list --term "
-	    "%llu",
+	    "%llu objects that were here other than on the peer are archived: understudyctl "
+	    "archive "
+	    "list --term %llu",
 	    (unsigned long long)engine->archived, (unsigned long long)engine->term);
 	log_info("rejoin: %s", note);
 	if (engine->archived)

@@ -211,6 +211,36 @@ static uint64_t read_finalizers(const json_t *metadata)
 	return sum;
 }
 
+/* On a hub that rejoins these are an old word of ours, and the hub that leads says its own: no loss
+ * (C12). The follower's conditions, the publisher's claim. */
+static uint64_t hash_rest(const json_t *status)
+{
+	json_t *rest = json_is_object(status) ? json_copy((json_t *)status) : json_object();
+	const json_t *conditions = json_object_get(rest, "conditions"), *condition;
+	json_t *others = json_array();
+	struct hash hash;
+	uint64_t number;
+	size_t i;
+
+	json_array_foreach(conditions, i, condition)
+	{
+		const char *type = kube_json_text(condition, "type");
+
+		if (strcmp(type, "ControllerConnected") != 0 &&
+		    strcmp(type, "ControllerEndpointSynced") != 0)
+			json_array_append(others, (json_t *)condition);
+	}
+	json_object_del(rest, "activeController");
+	json_object_del(rest, "conditions");
+	if (json_array_size(others))
+		json_object_set(rest, "conditions", others);
+	hash = hash_json(rest);
+	memcpy(&number, hash.byte, sizeof(number));
+	json_decref(others);
+	json_decref(rest);
+	return number | 1;
+}
+
 /* A uid goes into preconditions and bodies: letters, digits and dashes, no more than 36. */
 static bool uid_is_plain(const char *uid)
 {
@@ -262,6 +292,8 @@ int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
 	json_decref(body);
 	if (status && kind_row(kind)->status)
 		out->status = hash_json(status);
+	if (kind == KIND_CLUSTER)
+		out->rest = hash_rest(status);
 	return 0;
 }
 

@@ -43,6 +43,7 @@ struct rewrite_facts {
 	const char *uid;
 	uint64_t version;         /* resourceVersion as a number, 0 when it is none */
 	struct hash body, status; /* status all zero: it has none */
+	uint64_t rest; /* hash of a Cluster's status without what understudy says there; else 0 */
 	int64_t created_us;
 	bool terminating;
 	bool chosen;         /* carries the owner's label */

@@ -83,6 +83,7 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	item->source_uid = rewrite_uid_hash(facts->uid);
 	item->source_body = facts->body;
 	item->source_status = facts->status;
+	item->source_rest = facts->rest;
 	item->created_us = facts->created_us;
 	item->terminating = facts->terminating;
 	item->source_finalizers = facts->finalizers;

@@ -54,6 +54,7 @@ struct item {
 
 	uint64_t source_version, source_uid; /* uid: rewrite_uid_hash */
 	uint64_t source_finalizers, copy_finalizers;
+	uint64_t source_rest, copy_rest; /* of a Cluster's status: rewrite_facts.rest */
 	uint64_t archived_version; /* of the object here as the archive has it (C12), 0: not */
 	struct hash source_body, source_status;
 	int64_t created_us;

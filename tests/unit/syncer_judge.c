@@ -44,6 +44,30 @@ static void equal_is_adopted_different_is_archived_first(void **state)
 	assert_true(engine_is_pristine(&w.engine));
 }
 
+/* After a planned switchover that is all that differs: nothing was lost, nothing is archived. */
+static void C12_what_understudy_says_in_a_cluster_is_no_loss(void **state)
+{
+	struct object *ours = add_past(KIND_CLUSTER, "ours", 1);
+	struct object *other = add_past(KIND_CLUSTER, "other", 1);
+
+	(void)state;
+	ours->status = other->status = 5;
+	json_object_set_new(ours->local, "status",
+	    json_pack("{s:i, s:{s:s}, s:[{s:s}, {s:s}]}", "s", 5, "activeController",
+		"activeIdentity", "hub-b", "conditions", "type", "ControllerConnected", "type",
+		"ControllerEndpointSynced"));
+	json_object_set_new(other->local, "status",
+	    json_pack("{s:i, s:[{s:s}]}", "s", 5, "conditions", "type", "Healthy"));
+	begin_rejoin();
+	run();
+	assert_non_null(strstr(w.trace, "archive other; "));
+	assert_null(strstr(w.trace, "archive ours; "));
+	assert_true(is_copy(ours));
+	assert_null(kube_json_at(ours->local, "status", "activeController", NULL));
+	assert_int_equal(w.archives, 1); /* before its body, and not again before its status */
+	assert_int_equal(pending(), 0);
+}
+
 static void what_goes_with_its_source_is_archived_first(void **state)
 {
 	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
@@ -54,7 +78,7 @@ static void what_goes_with_its_source_is_archived_first(void **state)
 	slice->terminating = true;
 	begin_rejoin();
 	run();
-	assert_non_null(strstr(w.trace, "archive red; delete red; ")); /* I11 */
+	assert_non_null(strstr(w.trace, "archive red; update red; delete red; ")); /* I11 */
 	assert_int_equal(pending(), 0);
 }
 
@@ -363,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(equal_is_adopted_different_is_archived_first),
+		STORY(C12_what_understudy_says_in_a_cluster_is_no_loss),
 		STORY(what_goes_with_its_source_is_archived_first),
 		STORY(copies_that_were_edited_are_archived_too),
 		STORY(extras_go_in_reverse_order),

@@ -159,7 +159,7 @@ func (r *run) archive(ctx context.Context) error {
 		}
 		return err
 	}))
-	r.ctlCheck(ctx, "sync status says how many objects were archived", r.a, 0, []string{"objects that only this hub had: understudyctl archive list"}, "sync", "status")
+	r.ctlCheck(ctx, "sync status says how many objects were archived", r.a, 0, []string{"objects that were here other than on the peer: understudyctl archive list"}, "sync", "status")
 	out := r.ctlCheck(ctx, "archive list names what the failover would have lost", r.a, 0, []string{
 		"extra    SliceConfig kubeslice-cisco/unseen", "changed  SliceConfig kubeslice-cisco/green", "extra    SliceConfig " + lost + "/only-here",
 		"extra    Secret " + lost + "/key", "extra    Secret kubeslice-cisco/password"}, archive("list")...)
