@@ -61,7 +61,7 @@ struct termed {
 static void take(
     struct termed *termed, const struct rule *rule, int hub, uint64_t term, unsigned *notes)
 {
-	if (term == 0 || hub == RULE_NOWHERE || (unsigned)hub >= rule->hub_count)
+	if (term == 0 || (unsigned)hub >= rule->hub_count) /* RULE_NOWHERE, too */
 		return;
 	if (term > RULE_TERM_MAX || term > rule->max_term + RULE_TERM_LEAP) {
 		*notes |= RULE_NOTE_IMPLAUSIBLE;

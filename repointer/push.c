@@ -58,7 +58,7 @@ static void on_pushed(void *arg, const struct kube_answer *answer)
 		if (object)
 			watch_see(member, object);
 		json_decref(object);
-	} else if (outcome != PUSH_SUPERSEDED && worker_state_of(answer->class, &state)) {
+	} else if (worker_state_of(answer->class, &state)) {
 		watch_see_state(member, state, answer->message);
 	}
 	push_step(member);

@@ -172,7 +172,17 @@ static void mute_for_a_moment(struct world *w, void *arg, uint64_t number)
 		world_post(w, w->now + MS(1500), mute_for_a_moment, NULL, number);
 }
 
-static unsigned heal(struct world *w)
+/* C9: somebody means another address; that has a reason, or is made right in the end. */
+static void edited_by_hand(struct world *w, void *arg, uint64_t worker)
+{
+	(void)arg;
+	world_say(w, "worker-%llu: another endpoint, by hand", (unsigned long long)worker);
+	w->edited = true;
+	api_edit_active(
+	    w, (unsigned)worker, api_term(&w->apis[HUBS + worker]), "https://elsewhere");
+}
+
+static unsigned heal(struct world *w, bool edits)
 {
 	unsigned leader = (unsigned)world_random(w, HUBS);
 
@@ -190,6 +200,8 @@ static unsigned heal(struct world *w)
 	w->healed = w->now;
 	hub_take_over(w, leader);
 	hub_step_down(w, 1 - leader);
+	if (edits)
+		world_post(w, w->now + S(60), edited_by_hand, NULL, 0);
 	for (unsigned i = 0; i < w->workers; i++)
 		if (world_random(w, 2))
 			world_post(w, w->now + (int64_t)world_random(w, S(5)), mute_for_a_moment, w,
@@ -237,7 +249,7 @@ bool chaos_run(struct world *w, uint64_t seed, bool trace)
 	w->chaos_ends = w->now + CHAOS_NS;
 	world_run(w, w->chaos_ends);
 	if (!w->broken) {
-		leader = heal(w);
+		leader = heal(w, seed % 8 == 0);
 		world_run(w, w->now + (seed % 8 ? CALM_NS : LONG_NS));
 		if (!w->broken)
 			settled(w, leader);

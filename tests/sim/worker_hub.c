@@ -19,6 +19,39 @@ static uint64_t takeovers;
 
 /* --- What the repointer says to others -------------------------------------------------------- */
 
+/* C7: a worker that follows another hub is told to people, and nothing else is told as that. */
+static void superseded_is_an_event(struct world *w, enum message_id id, const void *body)
+{
+	static bool owed;
+
+	if (id == MSG_PUSHED) {
+		const struct msg_pushed *m = body;
+
+		if (owed)
+			world_broken(w, "C7 superseded_is_an_event", "nobody was told");
+		owed = m->outcome == PUSH_SUPERSEDED;
+	} else if (id == MSG_EVENT_ASKED) {
+		const struct msg_event_asked *m = body;
+
+		if (m->reason != EVENT_WORKER_SUPERSEDED)
+			return;
+		if (!owed)
+			world_broken(w, "C7 superseded_is_an_event", "nobody was superseded");
+		owed = false;
+	}
+}
+
+/* What is shown of a worker was read from the object, never from an answer that is none. */
+static void what_is_seen_was_read(struct world *w, enum message_id id, const void *body)
+{
+	const struct msg_status_worker *m = body;
+
+	if (id == MSG_STATUS_WORKER && m->state == WORKER_OK && m->term == 0)
+		world_broken(w, "H20 what_is_seen_was_read",
+		    "worker-%llu is shown as well, and nothing stands there",
+		    (unsigned long long)m->worker);
+}
+
 bool role_send(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
     const void *body)
 {
@@ -26,6 +59,8 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 
 	(void)peer;
 	(void)shard;
+	superseded_is_an_event(w, id, body);
+	what_is_seen_was_read(w, id, body);
 	if (id == MSG_PUSHED && process->actor->index < HUBS) {
 		const struct msg_pushed *m = body;
 		const struct api *api = &w->apis[HUBS + m->worker];

@@ -119,6 +119,7 @@ struct event {
 struct world {
 	uint64_t seed, rng;
 	int64_t now, chaos_ends, healed; /* healed: 0 while anything may happen */
+	bool edited;                     /* worker-0, after that */
 	unsigned workers;
 	struct actor actors[ACTORS];
 	struct api apis[APIS];

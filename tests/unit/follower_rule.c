@@ -127,11 +127,16 @@ static void a_foreign_endpoint_leads_nobody_W3(void **state)
 		assert_true(decision.notes & RULE_NOTE_FOREIGN);
 	}
 	assert_int_equal(rule.current.hub, A);
+	both_claim(A, "hub-a");
 	pushed(RULE_NOWHERE, 9); /* The same by push. */
 	decision = decide();
 	assert_int_equal(decision.verdict, RULE_KEEP);
 	assert_true(decision.notes & RULE_NOTE_FOREIGN);
 	assert_int_equal(rule.max_term, 0);
+	pushed(2, 9); /* no hub has that number */
+	expect(RULE_KEEP);
+	pushed(A, 2);
+	assert_false(decide().notes & RULE_NOTE_FOREIGN);
 }
 
 static void the_newest_of_two_claims_counts_W4(void **state)
@@ -447,6 +452,10 @@ static void an_absurd_term_is_ignored_C7(void **state)
 	assert_int_equal(rule.max_term, 2);
 	pushed(B, (1ULL << 20) + 2);
 	expect(RULE_CONFIRM);
+	rule_init(&rule, 2, 2, RULE_NOWHERE, 0, RULE_TERM_MAX - 1);
+	pushed(RULE_NOWHERE, 0);
+	leads(A, RULE_TERM_MAX); /* the last one is one */
+	take(A);
 }
 
 /* The target that did not prove itself is proposed again, not forgotten (H19). */

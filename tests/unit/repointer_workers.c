@@ -3,7 +3,7 @@
  * a foreign change gets five minutes (H16, C7, C9). Method: the machine stepped by hand, times in
  * seconds; the caller's part (requests) is played by the test.
  */
-#include "repointer/workers.h"
+#include "repointer/repointer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -356,9 +356,23 @@ static void an_open_door_is_a_finding_C11(void **state)
 	assert_int_equal(door(RIGHTS_CHECK_TERM, KUBE_INVALID, "endpoint"), RIGHTS_UNKNOWN);
 }
 
+/* What no worker could check our endpoint with is not told to any. */
+static void a_bundle_that_is_none_is_not_pushed(void **state)
+{
+	static char large[262144];
+	struct member member = { 0 };
+
+	(void)state;
+	push_bundle(&member, (struct str){ 0 });
+	push_bundle(&member, (struct str){ large, sizeof(large) }); /* no object holds that */
+	assert_null(member.bundle);
+	assert_int_equal(member.version, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bundle_that_is_none_is_not_pushed),
 		cmocka_unit_test(an_open_door_is_a_finding_C11),
 		cmocka_unit_test(a_rehearsal_wants_each_refusal_by_its_word_H20),
 		cmocka_unit_test_setup(no_permit_no_push_H16, reset),
