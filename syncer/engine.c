@@ -334,12 +334,7 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	}
 	looked(engine, item);
 	item->fetched_pass = engine->pass;
-	item->source_version = facts->version;
-	item->source_body = facts->body;
-	item->source_status = facts->status;
-	item->source_rest = facts->rest;
-	item->terminating = facts->terminating;
-	item->source_finalizers = facts->finalizers;
+	engine_take_source(item, facts);
 	engine_settle(engine, item, now_ns);
 }
 

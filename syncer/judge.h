@@ -39,7 +39,9 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns);
 void engine_spread(struct engine *engine, struct item *item, int64_t now_ns);
 /* Puts its next write ahead of the backlog. */
 void engine_make_live(struct engine *engine, struct item *item);
-/* Takes over what the server showed of the copy. */
+/* Takes over what the source showed of its object. */
+void engine_take_source(struct item *item, const struct rewrite_facts *facts);
+/* The same of the copy. */
 void engine_take_copy(struct engine *engine, struct item *item, const struct rewrite_facts *facts);
 
 #endif

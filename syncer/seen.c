@@ -55,6 +55,16 @@ void engine_source_verified(struct engine *engine)
 		engine_source_regressed(engine);
 }
 
+void engine_take_source(struct item *item, const struct rewrite_facts *facts)
+{
+	item->source_version = facts->version;
+	item->source_body = facts->body;
+	item->source_status = facts->status;
+	item->source_rest = facts->rest;
+	item->terminating = facts->terminating;
+	item->source_finalizers = facts->finalizers;
+}
+
 struct item *engine_source_seen(struct engine *engine, enum kind kind,
     const struct rewrite_facts *facts, bool live, uint32_t pass, int64_t now_ns)
 {
@@ -79,14 +89,9 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 		  !hash_equal(&item->source_status, &facts->status) ||
 		  item->source_finalizers != facts->finalizers ||
 		  item->terminating != facts->terminating;
-	item->source_version = facts->version;
+	engine_take_source(item, facts);
 	item->source_uid = rewrite_uid_hash(facts->uid);
-	item->source_body = facts->body;
-	item->source_status = facts->status;
-	item->source_rest = facts->rest;
 	item->created_us = facts->created_us;
-	item->terminating = facts->terminating;
-	item->source_finalizers = facts->finalizers;
 	item->left_out = facts->left_out;
 	item->on_hold = facts->on_hold;
 	if (!live && is_behind(engine, item, facts->version, pass))
