@@ -423,7 +423,7 @@ void engine_inspected(struct engine *engine, const struct engine_order *order,
 		engine_take_copy(engine, item, facts);
 	else if (!facts)
 		store_set_copy(&engine->store, item, COPY_NONE);
-	if (item->copy == COPY_FOREIGN && !engine->rejoin)
+	if (item->copy == COPY_FOREIGN && judge_item(engine, item).action == ENGINE_INSPECT)
 		item->retry_ns = now_ns + FOREIGN_NS;
 	engine_spread(engine, item, now_ns);
 	engine_settle(engine, item, now_ns);

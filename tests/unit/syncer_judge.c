@@ -44,6 +44,26 @@ static void equal_is_adopted_different_is_archived_first(void **state)
 	assert_true(engine_is_pristine(&w.engine));
 }
 
+/* An own past has a Secret of another type under a token's name: neither becomes the other (L85).
+ * It is looked at again after a pause; without one, that fills the window for good. */
+static void C12_what_cannot_be_adopted_is_looked_at_with_pauses(void **state)
+{
+	struct object *token = add_past(KIND_SECRET, "token", 1);
+	struct engine_order order;
+	unsigned looks = 0;
+
+	(void)state;
+	token->token = true; /* at the source */
+	begin_rejoin();
+	while (looks < 5 && engine_next(&w.engine, w.now_ns, &order)) {
+		looks += order.action == ENGINE_INSPECT;
+		carry(&order);
+	}
+	assert_int_equal(looks, 1);
+	assert_true(engine_wake_ns(&w.engine) <= w.now_ns + 60 * BASE_NS_PER_S);
+	assert_int_equal(item_of(token)->state, ITEM_BLOCKED);
+}
+
 /* After a planned switchover that is all that differs: nothing was lost, nothing is archived. */
 static void C12_what_understudy_says_in_a_cluster_is_no_loss(void **state)
 {
@@ -387,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(equal_is_adopted_different_is_archived_first),
+		STORY(C12_what_cannot_be_adopted_is_looked_at_with_pauses),
 		STORY(C12_what_understudy_says_in_a_cluster_is_no_loss),
 		STORY(what_goes_with_its_source_is_archived_first),
 		STORY(copies_that_were_edited_are_archived_too),

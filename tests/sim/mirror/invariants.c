@@ -234,6 +234,21 @@ static void take_archive(const json_t *secret)
 	json_object_set_new(the->archive, key, value);
 }
 
+/* The mirror wrote it once, from whatever cluster was its source then: a person who takes an edit
+ * back makes a copy of the copy again. */
+static bool is_of_any_source(const struct object *object, const json_t *body)
+{
+	for (size_t i = the->truth_count; i-- > 0;) {
+		const struct truth *truth = &the->truths[i];
+
+		if (truth->kind == object->kind && strcmp(truth->name, object->name) == 0 &&
+		    strcmp(truth->space, object->space) == 0 && truth->body &&
+		    same(truth->body, body))
+			return true;
+	}
+	return false;
+}
+
 /* I11: may this object be destroyed? */
 static bool is_kept(const struct object *object)
 {
@@ -257,8 +272,7 @@ static bool is_kept(const struct object *object)
 			    object->name);
 		json_decref(held);
 	}
-	kept = archived || same(body, object->mirrored) ||
-	       truth_was(object->kind, object->space, object->name, body);
+	kept = archived || same(body, object->mirrored) || is_of_any_source(object, body);
 	/* Outside a rejoin a status cannot be told from one that the mirror wrote (docs/mirror.md).
 	 */
 	if (kept && !archived && the->rejoin && kind_row(object->kind)->status)
@@ -270,10 +284,19 @@ static bool is_kept(const struct object *object)
 
 static void destroys(const struct object *object, const char *how)
 {
-	if (!is_kept(object))
-		broken("I11: what is kept nowhere else is archived before it goes",
-		    "%s %s/%s: %s (%s)", kind_row(object->kind)->kind, object->space, object->name,
-		    how, process_explain(object->kind, object->space, object->name));
+	if (is_kept(object))
+		return;
+	if (the->trace) {
+		char *is = json_dumps(object->value, 0), *written = json_dumps(object->mirrored, 0);
+
+		chaos_say("lost: %s", is);
+		chaos_say("the mirror last wrote: %s", written ? written : "nothing");
+		free(is);
+		free(written);
+	}
+	broken("I11: what is kept nowhere else is archived before it goes", "%s %s/%s: %s (%s)",
+	    kind_row(object->kind)->kind, object->space, object->name, how,
+	    process_explain(object->kind, object->space, object->name));
 }
 
 /* --- Requests ------------------------------------------------------------------------------- */
