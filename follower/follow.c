@@ -162,7 +162,7 @@ void follow_decided(struct follower *follower, const struct rule_decision *decis
 	switch (decision->verdict) {
 	case RULE_KEEP:
 		/* The status quo is confirmed: a move that was under way is off. */
-		if (choice->hub != RULE_NOWHERE && follower->wanted.hub != RULE_NOWHERE)
+		if (choice->hub != RULE_NOWHERE)
 			forget(follower);
 		(void)keep_term(follower, follower->rule.max_term);
 		break;

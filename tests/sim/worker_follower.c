@@ -35,6 +35,9 @@ int handover_keep_term(int directory, uint64_t max_term, struct err *err)
 		world_broken(world, "I3 the_floor_of_a_worker_never_falls",
 		    "worker-%u: %llu to %llu", worker, (unsigned long long)disk->max_term,
 		    (unsigned long long)max_term);
+	if (max_term == disk->max_term)
+		world_broken(world, "H19 the_floor_is_written_when_it_rises",
+		    "worker-%u: %llu again", worker, (unsigned long long)max_term);
 	disk->max_term = max_term;
 	return 0;
 }
@@ -71,6 +74,15 @@ static void no_superseded_hub_is_handed_over(unsigned worker, const struct disk 
 		    worker, disk->endpoint, (unsigned long long)disk->term);
 }
 
+/* W20: what lies there is left alone, or each look would have it loaded anew. */
+static void what_lies_there_is_left_alone(unsigned worker, const struct disk *disk)
+{
+	if (world->healed && world->now > world->healed + S(100))
+		world_broken(world, "W20 what_lies_there_is_left_alone",
+		    "worker-%u: %s with term %llu again", worker, disk->endpoint,
+		    (unsigned long long)disk->term);
+}
+
 int handover_swap(
     int directory, uint64_t *generation, const struct handover_content *content, struct err *err)
 {
@@ -81,6 +93,7 @@ int handover_swap(
 	(void)directory;
 	if (disk->broken)
 		return err_set(err, "hand-over directory: swap: no space left");
+	what_lies_there_is_left_alone(worker, disk);
 	disk->generation = ++*generation;
 	disk->term = content->term;
 	(void)str_copy(disk->endpoint, sizeof(disk->endpoint), content->endpoint);
@@ -89,6 +102,15 @@ int handover_swap(
 	disk->hub = hub_of(disk->endpoint);
 	disk->swaps++;
 	world->moves += before != disk->hub;
+	if (before >= 0 && before != disk->hub && !disk->counted)
+		world_broken(world, "W20 a_move_to_another_hub_is_counted",
+		    "worker-%u: from %s to %s", worker, hub_names[before], hub_names[disk->hub]);
+	disk->counted = false;
+	if (disk->way && strcmp(disk->way, "unresolved") != 0 &&
+	    (strcmp(disk->way, "primary") == 0) != (disk->hub == 0))
+		world_broken(world, "W20 a_move_is_counted_as_what_it_was",
+		    "worker-%u: to %s, as %s", worker, hub_names[disk->hub], disk->way);
+	disk->way = NULL;
 	what_is_handed_over_is_of_one_hub(worker, disk);
 	no_superseded_hub_is_handed_over(worker, disk);
 	return 0;
@@ -106,6 +128,8 @@ void role_tell(struct role_process *process, enum control_type type, uint64_t a0
 	(void)text;
 	if (type != CONTROL_RUN)
 		return;
+	if (process->actor->config->argument_count == 0)
+		world_broken(world, "W20 only_a_command_is_run", "worker-%u has none", worker);
 	if ((int)a0 - 1 != disk->hub)
 		world_broken(world, "H19 the_command_runs_for_what_is_handed_over",
 		    "worker-%u: told hub %d, handed over is %d", worker, (int)a0 - 1, disk->hub);
@@ -270,7 +294,7 @@ const char *follower_settled(const struct world *w, unsigned worker, unsigned hu
 		return "the hub that leads is not handed over";
 	if (disk->term != w->leads[hub].term)
 		return "its term is not handed over";
-	if (disk->run != (int)hub)
+	if (disk->run != (int)hub && running[worker]->config->argument_count > 0)
 		return "the command runs for another hub";
 	if (!has_condition(active, "ControllerConnected", "True", "Connected") ||
 	    !has_condition(active, "ControllerEndpointSynced", "True", NULL))

@@ -99,11 +99,14 @@ const struct us_config *role_config(const struct role_process *process)
 void role_metric(struct role_process *process, enum metric_id id, const char *label,
     const char *label2, int64_t value_micro)
 {
-	(void)process;
-	(void)id;
-	(void)label;
+	struct actor *actor = process->actor;
+
 	(void)label2;
 	(void)value_micro;
+	if (id == METRIC_HUB_SWITCHES)
+		actor->w->disks[actor->index - HUBS].counted = true;
+	if (id == METRIC_RECONNECTS)
+		actor->w->disks[actor->index - HUBS].way = label;
 }
 
 /* --- Chance, words ---------------------------------------------------------------------------- */
@@ -250,7 +253,7 @@ struct us_config *world_config(struct world *w, bool follower, unsigned self)
 		config->follower.operator_secret = put(config, "kubeslice-hub");
 		config->follower.operator_deployment = put(config, "kubeslice-operator");
 	}
-	config->argument_count = 1;
+	config->argument_count = follower && self % 3 == 2 ? 0 : 1; /* one that runs nothing */
 	config->worker_count = follower ? 0 : w->workers;
 	for (unsigned i = 0; i < w->workers && !follower; i++) {
 		(void)snprintf(name, sizeof(name), "worker-%u", i);

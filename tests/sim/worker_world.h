@@ -106,6 +106,8 @@ struct disk {
 	char endpoint[64], token[64], ca[32];
 	int run; /* hub that the command was told, -1: none yet */
 	unsigned runs, swaps;
+	bool counted; /* a move, before it is handed over */
+	const char *way;
 };
 
 struct event {
