@@ -63,7 +63,7 @@ enum verdict elector_on_peer_seen(
 	struct machine_event event = { .input = MACHINE_PEER_SEEN };
 	struct machine_look *look = &event.look;
 	int64_t now_ns = base_clock_boot_ns();
-	char pair[65];
+	char pair[65] = "";
 
 	(void)from;
 	(void)fd;
@@ -104,6 +104,11 @@ enum verdict elector_on_peer_seen(
 	}
 	if (look->class <= PEER_NOT_FOUND)
 		elector->peer_since_us = look->holder == HOLDER_PEER ? look->acquire_us : 0;
+	/* The first look, also at a cluster that was accepted in the place of another one (M12):
+	 * what is written because of it must say so. */
+	if (look->class <= PEER_NOT_FOUND && !elector->machine.peer.uid[0] && !look->own_uid &&
+	    look->holder != HOLDER_SELF && !look->pair_differs)
+		memcpy(elector->pair, pair, sizeof(pair));
 	elector_feed(elector, &event);
 	if (!elector->pair[0] && elector->machine.peer.uid[0])
 		elector_pair(

@@ -261,6 +261,35 @@ static void F1_the_seventeenth_client_is_closed(void **state)
 	turn();
 }
 
+/* As the dispatch of messages.c calls it. */
+enum verdict elector_on_peer_seen(
+    struct elector *elector, const struct link *from, const struct msg_peer_seen *m, int fd);
+
+/* Else the rebuilt hub would read the pair of before in this hub's Lease, and leave (H14). */
+static void M12_an_accepted_peer_is_another_pair(void **state)
+{
+	uint64_t now_ns = (uint64_t)base_clock_boot_ns();
+	struct msg_peer_seen seen = {
+		.started_ns = now_ns, .finished_ns = now_ns, .class = PEER_OK, .uid = STR_LIT("v")
+	};
+	char before[65], now[65];
+
+	(void)state;
+	elector->machine.loaded = elector->record.history_busy = true;
+	(void)snprintf(elector->own_uid, sizeof(elector->own_uid), "o");
+	elector_pair(elector->config, "o", "u", before);
+	elector_pair(elector->config, "o", "v", now);
+	memcpy(elector->pair, before, sizeof(before));
+	/* Not accepted: it stays the pair of before. */
+	assert_int_equal(elector_on_peer_seen(elector, NULL, &seen, -1), VERDICT_FINE);
+	assert_true(elector->machine.peer.replaced);
+	assert_string_equal(elector->pair, before);
+	elector->machine.peer.uid[0] = '\0';
+	assert_int_equal(elector_on_peer_seen(elector, NULL, &seen, -1), VERDICT_FINE);
+	assert_false(elector->machine.peer.replaced);
+	assert_string_equal(elector->pair, now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +306,7 @@ int main(void)
 		TEST(F1_a_request_may_come_in_pieces_and_only_once),
 		TEST(F1_too_long_too_late_and_gone_clients_are_closed),
 		TEST(F1_the_seventeenth_client_is_closed),
+		TEST(M12_an_accepted_peer_is_another_pair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -425,6 +425,16 @@ static void test_M2_what_held_promotion_back_delays_none_that_is_allowed(void **
 	}
 }
 
+/* hub-b, which took over with term 3. */
+static void standby_leads(struct world *w)
+{
+	world_make(w, 1, false);
+	standby_ready(w);
+	peer_fails(w, PEER_SILENT, PEER_WHY_REFUSED);
+	run(w, S(60));
+	assert_int_equal(w->m.state, STATE_ACTIVE);
+}
+
 static void test_M12_another_cluster_in_the_peers_place_must_be_accepted(void **state)
 {
 	struct world w;
@@ -443,6 +453,22 @@ static void test_M12_another_cluster_in_the_peers_place_must_be_accepted(void **
 	assert_int_equal(w.m.peer.uid[0], '3');
 	assert_int_equal(w.m.peer.led_term, 2);
 	assert_false(machine_complete(&w.m));
+
+	/* The one that leads accepts its rebuilt Standby, and leads on. */
+	standby_leads(&w);
+	w.peer = (struct machine_look){ .class = PEER_NOT_FOUND };
+	memcpy(w.peer.uid, UID_P, sizeof(UID_P));
+	w.renews = false;
+	assert_non_null(refused(&w, COMMAND_ACCEPT_PEER));
+	w.peer.uid[0] = '3';
+	run(&w, S(5));
+	assert_true(w.m.peer.replaced);
+	assert_true(command(&w, COMMAND_ACCEPT_PEER));
+	run(&w, S(5));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+	assert_false(w.m.peer.replaced);
+	assert_int_equal(w.m.peer.uid[0], '3');
+	assert_int_equal(w.m.term, 3);
 }
 
 /* --- A worker's term that nobody claims --------------------------------------------------------
