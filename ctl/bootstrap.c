@@ -332,14 +332,14 @@ static enum ctl_exit install(struct bootstrap *b)
 		code = bootstrap_many(b, clusters, bootstrap_apply);
 	if (code == CTL_DONE)
 		code = bootstrap_many(b, bootstrap_credential_count(b), bootstrap_credentials);
-	if (code == CTL_DONE && !b->renew)
+	if (code == CTL_DONE)
 		code = bootstrap_configure(b);
 	if (code != CTL_DONE)
 		return code;
 	bootstrap_tell(b,
 	    b->renew
-		? "done: copy each machine's credentials to it; a running understudyd takes them "
-		  "over"
+		? "done: copy each machine's credentials and certificates to it; a running "
+		  "understudyd takes them over"
 		: "done: copy each folder of %s to its machine as " BOOTSTRAP_INSTALLED
 		  ", owned by root; `understudyd -n` checks it there; start the first hub first",
 	    b->out);

@@ -113,7 +113,8 @@ void bootstrap_path(const struct bootstrap *b, const struct bootstrap_cluster *m
 bool bootstrap_write(const char *path, struct str bytes, struct err *err);
 /* false: it cannot be read. Appends. */
 bool bootstrap_read(const char *path, struct buf *out);
-/* CA files and configurations of all machines. What a person has edited stays. */
+/* CA files and, unless only credentials are renewed, configurations of all machines. What a person
+ * has edited stays. */
 enum ctl_exit bootstrap_configure(struct bootstrap *b);
 enum ctl_exit bootstrap_forget(struct bootstrap *b);
 /* Text of one machine's configuration, without its first line; token: the file of KubeSlice's

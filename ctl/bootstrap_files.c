@@ -218,7 +218,7 @@ enum ctl_exit bootstrap_configure(struct bootstrap *b)
 			if (!bootstrap_write(path, str_of(b->hubs[h].ca), b->err))
 				code = CTL_REFUSED;
 		}
-		if (code == CTL_DONE)
+		if (code == CTL_DONE && !b->renew)
 			code = configure_one(b, machine);
 	}
 	return code;

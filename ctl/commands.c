@@ -199,7 +199,8 @@ static const struct command commands[] = {
 	    "--hub-endpoint   where other machines reach that hub, when your context cannot say\n"
 	    "--kubeconfig, --project-namespace  hold for the clusters named behind them\n"
 	    "--dry-run        prints the manifests, asks no cluster\n"
-	    "--renew          new tokens in the same files; --remove takes everything back\n"
+	    "--renew          new tokens and your contexts' CAs in the same files\n"
+	    "--remove         takes everything back\n"
 	    "--force          replaces a configuration that was edited, leaves a worker out\n"
 	    "Exit: 0 done, 1 refused, 3 not known.\n",
 	    bootstrap_command },
