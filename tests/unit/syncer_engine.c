@@ -147,6 +147,29 @@ static void owner_made_anew_takes_its_dependents_along(void **state)
 	assert_int_equal(pending(), 0);
 }
 
+/* H13: its first write failed; the dependent, written now, would have to be written once more. */
+static void dependent_waits_for_an_owner_that_is_tried_again(void **state)
+{
+	struct engine_order order;
+
+	(void)state;
+	add(KIND_SLICE_CONFIG, "red");
+	add(KIND_VPN_KEY_ROTATION, "red")->owned = true;
+	sync_copies(1);
+	list_source(2);
+	assert_true(engine_next(&w.engine, w.now_ns, &order));
+	carry(&order); /* the namespace */
+	assert_true(engine_next(&w.engine, w.now_ns, &order));
+	assert_int_equal(order.item->kind, KIND_SLICE_CONFIG);
+	fail_order(&order, KUBE_THROTTLED);
+	run();
+	assert_string_equal(w.trace, "");
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(w.creates, 3);
+	assert_int_equal(w.updates, 0);
+	assert_int_equal(pending(), 0);
+}
+
 static void grant_and_term_are_respected(void **state)
 {
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
@@ -360,6 +383,7 @@ int main(void)
 		STORY(local_edit_and_local_deletion_are_repaired),
 		STORY(foreign_object_is_never_touched),
 		STORY(owner_made_anew_takes_its_dependents_along),
+		STORY(dependent_waits_for_an_owner_that_is_tried_again),
 		STORY(grant_and_term_are_respected),
 		STORY(pruned_field_is_told_once_and_not_written_again),
 		STORY(refusal_is_listed_and_tried_when_something_changes),

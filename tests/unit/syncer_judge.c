@@ -88,6 +88,40 @@ static void C12_what_understudy_says_in_a_cluster_is_no_loss(void **state)
 	assert_int_equal(pending(), 0);
 }
 
+/* The source has a status by now; that the copy has none is nothing to lose. */
+static void a_copy_without_a_status_is_not_archived_for_it(void **state)
+{
+	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
+
+	(void)state;
+	slice->status = 4;
+	begin_rejoin();
+	run();
+	assert_string_equal(w.trace, "update " NS "; update red; status red; ");
+	assert_int_equal(w.archives, 0);
+	assert_int_equal(pending(), 0);
+}
+
+/* What is on its way out is not adopted; what comes after it is made anew. */
+static void what_is_going_is_not_adopted(void **state)
+{
+	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
+	json_t *metadata = json_object_get(slice->local, "metadata");
+
+	(void)state;
+	json_object_set_new(metadata, "deletionTimestamp", json_string("now"));
+	json_object_set_new(metadata, "finalizers", json_pack("[s]", "f"));
+	begin_rejoin();
+	run();
+	assert_string_equal(w.trace, "update " NS "; ");
+	json_decref(slice->local);
+	slice->local = NULL;
+	engine_copy_gone(&w.engine, slice->kind, NS, "red", ++w.version, w.now_ns);
+	run_for(60 * BASE_NS_PER_S);
+	assert_true(is_copy(slice));
+	assert_int_equal(w.creates, 1);
+}
+
 static void what_goes_with_its_source_is_archived_first(void **state)
 {
 	struct object *slice = add_past(KIND_SLICE_CONFIG, "red", 1);
@@ -344,6 +378,22 @@ static void pruning_is_noted_so_that_a_restart_writes_nothing(void **state)
 	assert_true(engine_is_pristine(&w.engine));
 }
 
+/* H11: a status that stands as it was written is no part of what the server pruned. */
+static void a_status_that_was_taken_is_not_noted(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	struct rewrite_pruned pruned;
+
+	(void)state;
+	slice->status = 4;
+	sync_copies(1);
+	list_source(2);
+	run();
+	pruned = judge_pruned(item_of(slice));
+	assert_false(hash_is_zero(&pruned.body));
+	assert_true(hash_is_zero(&pruned.from) && hash_is_zero(&pruned.status));
+}
+
 /* Between the decision to note and the note itself, the source and people go on (H11). */
 static void what_was_never_written_is_not_noted(void **state)
 {
@@ -409,6 +459,9 @@ int main(void)
 		STORY(equal_is_adopted_different_is_archived_first),
 		STORY(C12_what_cannot_be_adopted_is_looked_at_with_pauses),
 		STORY(C12_what_understudy_says_in_a_cluster_is_no_loss),
+		STORY(a_copy_without_a_status_is_not_archived_for_it),
+		STORY(what_is_going_is_not_adopted),
+		STORY(a_status_that_was_taken_is_not_noted),
 		STORY(what_goes_with_its_source_is_archived_first),
 		STORY(copies_that_were_edited_are_archived_too),
 		STORY(extras_go_in_reverse_order),

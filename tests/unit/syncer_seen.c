@@ -177,6 +177,7 @@ static void H10_a_restored_source_is_followed_on_a_persons_word(void **state)
 	edited->spec = 1;
 	edited->version = before;
 	lost->source = false;
+	same->status = 4; /* its copy has none to lose */
 	w.trace[0] = '\0';
 	restart();
 	assert_true(w.engine.regressed);
