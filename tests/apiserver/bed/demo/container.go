@@ -15,6 +15,7 @@ import (
 var (
 	contained = []step{
 		{"what a container may do", (*story).containerRights},
+		{"what canaries meet in a container", (*story).containerCanaries},
 		{"strangers in a container", (*story).strangers},
 		{"a reload in a container", (*story).containerReload},
 	}
@@ -70,6 +71,17 @@ func children(parent int, name string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// containerCanaries: beneath a runtime's own filter, with four capabilities and in a user namespace,
+// each row holds as it does outside.
+func (s *story) containerCanaries(ctx context.Context) error {
+	for _, h := range s.pair.Hubs {
+		if err := s.auditDeep(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // strangers leaves processes behind in each container: process 1 inherits them, and reaps them when
