@@ -96,6 +96,15 @@ func (c *Client) Elsewhere(server string, ca []byte) (*Client, error) {
 	return New(server, ca, User{Token: c.token})
 }
 
+// Behind is a client with the same token and CA at an address whose certificate is for that name.
+func (c *Client) Behind(server, name string) (*Client, error) {
+	client, err := New(server, c.CA, User{Token: c.token})
+	if err == nil {
+		client.http.Transport.(*http.Transport).TLSClientConfig.ServerName = name
+	}
+	return client, err
+}
+
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
