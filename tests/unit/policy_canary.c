@@ -203,6 +203,17 @@ static bool is_filtered(void)
 	return !strstr(text, "\nSeccomp:\t0\n");
 }
 
+/* A machine may have switched one of them off for everybody. */
+static bool is_off(const struct canary_probe *probe)
+{
+	int fd = open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC);
+	char c = '0';
+
+	if (fd >= 0 && read(fd, &c, 1) == 1)
+		close(fd);
+	return c != '0' && strstr(probe->what, "io_uring");
+}
+
 /* Without a row every call is answered, and none as a row would. */
 static void without_a_row_each_probe_ends_otherwise(void **state)
 {
@@ -218,7 +229,7 @@ static void without_a_row_each_probe_ends_otherwise(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		if (!WIFEXITED(status))
 			fail_msg("%s: killed without a filter", list[i].what);
-		if (list[i].refused && WEXITSTATUS(status) == list[i].with)
+		if (list[i].refused && WEXITSTATUS(status) == list[i].with && !is_off(&list[i]))
 			fail_msg("%s: refused without a row", list[i].what);
 	}
 }
