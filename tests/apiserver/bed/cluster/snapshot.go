@@ -42,3 +42,12 @@ func (c *Cluster) Restore(name string) error {
 	}
 	return c.Start(parts...)
 }
+
+// Wipe takes the data of a cluster that is down: what is started next is another cluster with the same
+// certificates.
+func (c *Cluster) Wipe() error {
+	if c.Running(Etcd) {
+		return fmt.Errorf("%s runs", c.Name)
+	}
+	return os.RemoveAll(c.data("etcd"))
+}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,8 +20,8 @@ import (
 // The runbook is what it says it is: its blocks of commands are run on a pair, in the order of the
 // page, and what they print must have the form that the page shows. A line `<!-- bed: kill hub-a -->`
 // between them breaks or mends something. A shown line `...` stands for any lines. Numbers, times and
-// ids differ; words do not. With Rewrite the page gets what was printed now; of a new command that must
-// wait for something, write the line that says so between two `...` first.
+// ids differ; words do not. With Rewrite the page gets what was printed now; a shown line `?` stands
+// for all that a new command prints at once.
 
 // runbookPage, from the repository's folder.
 const runbookPage = "docs/runbook.md"
@@ -29,7 +30,7 @@ var (
 	prompt    = regexp.MustCompile(`^(hub-[ab])\$ (.*)$`)
 	directive = regexp.MustCompile(`^<!-- bed: (\w+) (hub-[ab]) -->$`)
 	// What only looks may be asked again until it shows what is expected.
-	looks = regexp.MustCompile(`^(curl|kubectl get|understudyctl (status|history|sync (status|diff)|archive list|worker list|.*--check))`)
+	looks = regexp.MustCompile(`^(curl|kubectl (-n \S+ )?get|understudyctl (status|history|sync (status|diff)|archive list|worker list|audit|.*--check))`)
 	// What was refused has changed nothing, and may be tried again.
 	refused = "refused: nothing was changed"
 	forms   = []struct {
@@ -80,6 +81,7 @@ type runbook struct {
 	s         *story
 	old, page []string // lines as they are, and as they should be
 	ran       int
+	former    *cluster.Renewed // certificate of an API server that presents another one now
 }
 
 // runbook runs the page.
@@ -95,7 +97,9 @@ func (s *story) runbook(ctx context.Context) error {
 			return err
 		}
 	}
-	err = r.run(ctx)
+	if err = r.writeContexts(""); err == nil {
+		err = r.run(ctx)
+	}
 	if err == nil && r.ran == 0 {
 		err = errors.New("the page has no command")
 	}
@@ -146,24 +150,6 @@ func (r *runbook) hub(name string) *pair.Hub {
 	return r.s.b
 }
 
-// bed does what no operator would.
-func (r *runbook) bed(ctx context.Context, verb string, h *pair.Hub) error {
-	switch verb {
-	case "kill":
-		h.Kill()
-		return h.Cluster.Kill(cluster.ControlPlane...)
-	case "start":
-		if err := h.Cluster.Start(cluster.ControlPlane...); err != nil {
-			return err
-		}
-		if err := h.Cluster.Await(ctx, cluster.APIServer); err != nil {
-			return err
-		}
-		return h.Start()
-	}
-	return fmt.Errorf("there is no such directive")
-}
-
 // tools are the programs as they are called on the hub: its sockets, its administrator.
 func (r *runbook) tools(h *pair.Hub) error {
 	folder := filepath.Join(r.s.Dir, "bin-"+h.Name)
@@ -172,8 +158,10 @@ func (r *runbook) tools(h *pair.Hub) error {
 	}
 	build := filepath.Join(r.s.Root, "build")
 	for name, line := range map[string]string{
-		"understudyctl": fmt.Sprintf("exec %s/understudyctl --socket %s \"$@\"", build, h.StatusSocket()),
-		"kubectl":       fmt.Sprintf("exec %s/kubectl --kubeconfig %s \"$@\"", build, h.Cluster.Kubeconfig()),
+		// bootstrap is called where the contexts of all clusters are.
+		"understudyctl": fmt.Sprintf("[ \"$1\" != bootstrap ] || export PATH=%s:$PATH KUBECONFIG=%s\nexec %s/understudyctl --socket %s \"$@\"",
+			build, r.contexts(), build, h.StatusSocket()),
+		"kubectl": fmt.Sprintf("exec %s/kubectl --kubeconfig %s \"$@\"", build, h.Cluster.Kubeconfig()),
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+line+"\n"), 0o755); err != nil {
 			return err
@@ -184,16 +172,19 @@ func (r *runbook) tools(h *pair.Hub) error {
 
 // command runs one and returns what the page shows of it now.
 func (r *runbook) command(ctx context.Context, h *pair.Hub, command string, shown []string) ([]string, error) {
-	if command == "systemctl restart understudyd" {
+	switch command {
+	case "systemctl restart understudyd":
 		if err := h.Daemon().End(syscall.SIGTERM, patience); err != nil {
 			return nil, err
 		}
+		return shown, h.Start()
+	case "systemctl start understudyd":
 		return shown, h.Start()
 	}
 	var now, printed []string
 	try := func() bool {
 		printed = r.printed(ctx, h, command)
-		if r.s.Rewrite && len(shown) == 0 {
+		if r.s.Rewrite && slices.Equal(shown, []string{"?"}) {
 			now = printed
 			return true
 		}
@@ -216,11 +207,13 @@ func (r *runbook) command(ctx context.Context, h *pair.Hub, command string, show
 }
 
 func (r *runbook) printed(ctx context.Context, h *pair.Hub, command string) []string {
-	command = strings.ReplaceAll(command, "http://127.0.0.1:8080", h.HTTP())
+	etc := filepath.Dir(h.Config())
+	command = strings.NewReplacer("http://127.0.0.1:8080", h.HTTP(), "/etc/understudy/credentials", etc, "/etc/understudy", etc,
+		"/root/pair", r.s.pair.Output()).Replace(command)
 	c := exec.CommandContext(ctx, "sh", "-c", command)
 	c.Env = append(os.Environ(), "PATH="+filepath.Join(r.s.Dir, "bin-"+h.Name)+":"+os.Getenv("PATH"), "KUBECONFIG="+h.Cluster.Kubeconfig())
 	out, _ := c.CombinedOutput()
-	text := strings.ReplaceAll(string(out), filepath.Dir(h.Config()), "/etc/understudy")
+	text := strings.NewReplacer(etc, "/etc/understudy", r.s.pair.Output(), "/root/pair").Replace(string(out))
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		return nil

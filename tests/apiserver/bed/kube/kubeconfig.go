@@ -16,7 +16,7 @@ type User struct {
 
 // Kubeconfig is the text of a kubeconfig with everything in it, so that it can be moved.
 func Kubeconfig(server string, ca []byte, user User) []byte {
-	encode := base64.StdEncoding.EncodeToString
+	encode := Base64
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "apiVersion: v1\nkind: Config\nclusters:\n- name: bed\n  cluster:\n")
 	fmt.Fprintf(&b, "    server: %s\n    certificate-authority-data: %s\n", server, encode(ca))
@@ -31,6 +31,9 @@ func Kubeconfig(server string, ca []byte, user User) []byte {
 	fmt.Fprintf(&b, "current-context: bed\n")
 	return b.Bytes()
 }
+
+// Base64 is how a kubeconfig holds certificates and keys.
+func Base64(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
 // readKubeconfig reads what Kubeconfig writes: one cluster, one user, all inline, a key a line.
 func readKubeconfig(path string) (server string, ca []byte, user User, err error) {
