@@ -321,6 +321,44 @@ static bool is_as_known(const struct item *item, const struct rewrite_facts *fac
 	       facts->finalizers == item->copy_finalizers;
 }
 
+/* What an earlier process learned of this server's ways (H11). */
+static void remember_pruned(struct item *item, const struct rewrite_facts *facts)
+{
+	const struct rewrite_pruned *pruned = &facts->pruned;
+
+	item->wrote_body = facts->mark;
+	item->answer_body = pruned->body;
+	if (!hash_is_zero(&pruned->from)) {
+		item->wrote_status = pruned->from;
+		item->answer_status = pruned->status;
+	}
+	item->noted = hash_equal(&pruned->body, &facts->body) &&
+		      (hash_is_zero(&pruned->from) || hash_equal(&pruned->status, &facts->status));
+}
+
+void engine_take_copy(struct engine *engine, struct item *item, const struct rewrite_facts *facts)
+{
+	store_set_copy(&engine->store, item, facts->is_copy ? COPY_PRESENT : COPY_FOREIGN);
+	item->copy_version = facts->version;
+	item->copy_term = facts->source_term;
+	item->copy_owner = facts->owner_uid;
+	item->copy_mark = facts->mark;
+	item->copy_body = facts->body;
+	item->copy_status = facts->status;
+	item->copy_rest = facts->rest;
+	item->copy_terminating = facts->terminating;
+	item->copy_finalizers = facts->finalizers;
+	item->copy_chosen = facts->chosen;
+	item->copy_shell = facts->shell;
+	item->copy_says_held = facts->is_copy && facts->says_held;
+	item->copy_says_kept = facts->is_copy && facts->says_kept;
+	item->copy_source_version = facts->is_copy ? facts->source_version : 0;
+	item->noted = false;
+	if (facts->is_copy && facts->says_pruned)
+		remember_pruned(item, facts);
+	(void)str_copy(item->copy_uid, sizeof(item->copy_uid), str_of(facts->uid));
+}
+
 bool engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrite_facts *facts,
     bool listed, uint32_t pass, int64_t now_ns)
 {
