@@ -103,13 +103,13 @@ int handover_swap(
 	disk->swaps++;
 	world->moves += before != disk->hub;
 	if (before >= 0 && before != disk->hub && !disk->counted)
-		world_broken(world, "W20 a_move_to_another_hub_is_counted",
-		    "worker-%u: from %s to %s", worker, hub_names[before], hub_names[disk->hub]);
+		world_broken(world, "a_move_to_another_hub_is_counted", "worker-%u: from %s to %s",
+		    worker, hub_names[before], hub_names[disk->hub]);
 	disk->counted = false;
 	if (disk->way && strcmp(disk->way, "unresolved") != 0 &&
 	    (strcmp(disk->way, "primary") == 0) != (disk->hub == 0))
-		world_broken(world, "W20 a_move_is_counted_as_what_it_was",
-		    "worker-%u: to %s, as %s", worker, hub_names[disk->hub], disk->way);
+		world_broken(world, "a_move_is_counted_as_what_it_was", "worker-%u: to %s, as %s",
+		    worker, hub_names[disk->hub], disk->way);
 	disk->way = NULL;
 	what_is_handed_over_is_of_one_hub(worker, disk);
 	no_superseded_hub_is_handed_over(worker, disk);
@@ -129,7 +129,7 @@ void role_tell(struct role_process *process, enum control_type type, uint64_t a0
 	if (type != CONTROL_RUN)
 		return;
 	if (process->actor->config->argument_count == 0)
-		world_broken(world, "W20 only_a_command_is_run", "worker-%u has none", worker);
+		world_broken(world, "only_a_command_is_run", "worker-%u has none", worker);
 	if ((int)a0 - 1 != disk->hub)
 		world_broken(world, "H19 the_command_runs_for_what_is_handed_over",
 		    "worker-%u: told hub %d, handed over is %d", worker, (int)a0 - 1, disk->hub);
