@@ -395,18 +395,12 @@ void engine_inspected(struct engine *engine, const struct engine_order *order,
 static void compare_answer(struct engine *engine, struct item *item,
     const struct engine_order *order, const struct rewrite_facts *answer, const char *warning)
 {
-	bool dropped;
+	bool of_status = order->action == ENGINE_STATUS;
+	const struct hash *sent = of_status ? &order->status : &order->body;
+	const struct hash *got = of_status ? &answer->status : &answer->body;
 
-	if (order->action == ENGINE_STATUS) {
-		item->wrote_status = order->status;
-		item->answer_status = answer->status;
-		dropped = !hash_equal(&answer->status, &order->status);
-	} else {
-		item->wrote_body = order->body;
-		item->answer_body = answer->body;
-		dropped = !hash_equal(&answer->body, &order->body);
-	}
-	if (!*warning || !dropped)
+	store_set_made(item, of_status, sent, got);
+	if (!*warning || hash_equal(got, sent))
 		return;
 	free(item->dropped);
 	item->dropped = strdup(warning);

@@ -76,8 +76,8 @@ bool judge_is_pristine(const struct item *item)
 	if (item->copy != COPY_PRESENT)
 		return false;
 	return item->copy_shell || hash_equal(&item->copy_mark, &item->copy_body) ||
-	       (hash_equal(&item->copy_mark, &item->wrote_body) &&
-		   hash_equal(&item->copy_body, &item->answer_body));
+	       (hash_equal(&item->copy_mark, &item_made(item)->wrote_body) &&
+		   hash_equal(&item->copy_body, &item_made(item)->answer_body));
 }
 
 /* I11: is there anything in it that neither the mirror wrote nor the source has? Of a source that
@@ -90,7 +90,7 @@ static bool must_be_archived(const struct engine *engine, const struct item *ite
 	bool status = hash_is_zero(&item->copy_status) ||
 		      (has_source && hash_equal(&item->copy_status, &item->source_status)) ||
 		      (has_source && item->copy_rest && item->copy_rest == item->source_rest) ||
-		      (ours && hash_equal(&item->copy_status, &item->answer_status));
+		      (ours && hash_equal(&item->copy_status, &item_made(item)->answer_status));
 
 	/* Whose status it is nobody knows after a restart: only an own past is asked for it. */
 	return (!body || ((engine->rejoin || engine->restore) && !status)) &&
@@ -130,8 +130,8 @@ bool judge_body_differs(const struct item *item)
 	if (hash_equal(&item->copy_body, &item->source_body))
 		return false;
 	/* Not what was sent, but what the server made of just that (H11): no loop. */
-	return !hash_equal(&item->wrote_body, &item->source_body) ||
-	       !hash_equal(&item->answer_body, &item->copy_body);
+	return !hash_equal(&item_made(item)->wrote_body, &item->source_body) ||
+	       !hash_equal(&item_made(item)->answer_body, &item->copy_body);
 }
 
 bool judge_status_differs(const struct item *item)
@@ -140,8 +140,8 @@ bool judge_status_differs(const struct item *item)
 		return false; /* L71, L72 */
 	if (hash_equal(&item->copy_status, &item->source_status))
 		return false;
-	return !hash_equal(&item->wrote_status, &item->source_status) ||
-	       !hash_equal(&item->answer_status, &item->copy_status);
+	return !hash_equal(&item_made(item)->wrote_status, &item->source_status) ||
+	       !hash_equal(&item_made(item)->answer_status, &item->copy_status);
 }
 
 /* The owner reference must name the owner's copy of now (H13). */
@@ -222,12 +222,12 @@ static bool must_be_noted(const struct item *item)
 
 struct rewrite_pruned judge_pruned(const struct item *item)
 {
-	struct rewrite_pruned pruned = { .body = item->answer_body };
+	struct rewrite_pruned pruned = { .body = item_made(item)->answer_body };
 
 	if (kind_row(item->kind)->status && !item->terminating &&
-	    !hash_equal(&item->wrote_status, &item->answer_status)) {
-		pruned.from = item->wrote_status;
-		pruned.status = item->answer_status;
+	    !hash_equal(&item_made(item)->wrote_status, &item_made(item)->answer_status)) {
+		pruned.from = item_made(item)->wrote_status;
+		pruned.status = item_made(item)->answer_status;
 	}
 	return pruned;
 }

@@ -325,12 +325,13 @@ static bool is_as_known(const struct item *item, const struct rewrite_facts *fac
 static void remember_pruned(struct item *item, const struct rewrite_facts *facts)
 {
 	const struct rewrite_pruned *pruned = &facts->pruned;
+	struct made *made = store_made(item);
 
-	item->wrote_body = facts->mark;
-	item->answer_body = pruned->body;
+	made->wrote_body = facts->mark;
+	made->answer_body = pruned->body;
 	if (!hash_is_zero(&pruned->from)) {
-		item->wrote_status = pruned->from;
-		item->answer_status = pruned->status;
+		made->wrote_status = pruned->from;
+		made->answer_status = pruned->status;
 	}
 	item->noted = hash_equal(&pruned->body, &facts->body) &&
 		      (hash_is_zero(&pruned->from) || hash_equal(&pruned->status, &facts->status));

@@ -31,6 +31,7 @@ static void item_free(struct store *store, struct item *item)
 	store_release(store, item);
 	free(item->why);
 	free(item->dropped);
+	free(item->made);
 	free(item);
 }
 
@@ -195,6 +196,38 @@ void store_release(struct store *store, struct item *item)
 	explicit_bzero(item->held->text, item->held->n);
 	free(item->held);
 	item->held = NULL;
+}
+
+const struct made *item_made(const struct item *item)
+{
+	static const struct made nothing;
+
+	return item->made ? item->made : &nothing;
+}
+
+struct made *store_made(struct item *item)
+{
+	if (!item->made)
+		item->made = calloc(1, sizeof(*item->made));
+	CHECK(item->made);
+	return item->made;
+}
+
+void store_set_made(
+    struct item *item, bool of_status, const struct hash *sent, const struct hash *got)
+{
+	bool known = item->made != NULL;
+	struct made *made = store_made(item);
+
+	if (!known && hash_equal(&item->copy_mark, &item->copy_body))
+		made->wrote_body = made->answer_body = item->copy_body;
+	*(of_status ? &made->wrote_status : &made->wrote_body) = *sent;
+	*(of_status ? &made->answer_status : &made->answer_body) = *got;
+	if (!hash_equal(&made->wrote_body, &made->answer_body) ||
+	    !hash_is_zero(&made->wrote_status) || !hash_is_zero(&made->answer_status))
+		return;
+	free(item->made);
+	item->made = NULL;
 }
 
 void store_say(struct item *item, const char *why)

@@ -40,6 +40,11 @@ struct held {
 	char text[];
 };
 
+/* What the server made of what was written last: pruned or defaulted fields (H11, G20). */
+struct made {
+	struct hash wrote_body, answer_body, wrote_status, answer_status;
+};
+
 struct item {
 	struct space *space;
 	struct item *space_next, *space_previous; /* all items of the space */
@@ -62,8 +67,7 @@ struct item {
 	uint64_t copy_version, copy_term, copy_owner; /* owner: hash of the uid it names */
 	uint64_t copy_source_version;                 /* which version of the source it is of */
 	struct hash copy_mark, copy_body, copy_status;
-	/* What the server made of what was written last: pruned or defaulted fields (H11, G20). */
-	struct hash wrote_body, answer_body, wrote_status, answer_status;
+	struct made *made; /* NULL: nothing is known, or it was taken as it was sent */
 	char copy_uid[37];
 
 	uint8_t kind, source, copy, state, queue;
@@ -134,6 +138,13 @@ void store_set_state(struct store *store, struct item *item, enum item_state sta
 bool store_hold(
     struct store *store, struct item *item, struct str text, struct rewrite_copy copy, bool always);
 void store_release(struct store *store, struct item *item);
+/* What is known of the item, all zero when nothing is; and the same to be written. */
+const struct made *item_made(const struct item *item);
+struct made *store_made(struct item *item);
+/* What was sent of body or status, and what the server made of it. Most objects have no status and
+ * are taken as they are sent: of these nothing is kept, for their mark says it, too. */
+void store_set_made(
+    struct item *item, bool of_status, const struct hash *sent, const struct hash *got);
 /* Why it failed last; NULL clears. */
 void store_say(struct item *item, const char *why);
 

@@ -394,6 +394,30 @@ static void a_status_that_was_taken_is_not_noted(void **state)
 	assert_true(hash_is_zero(&pruned.from) && hash_is_zero(&pruned.status));
 }
 
+/* A hundred thousand of them must not cost what only a few need. */
+static void of_what_is_taken_as_it_is_sent_nothing_is_kept(void **state)
+{
+	struct object *plain = add(KIND_SLICE_CONFIG, "plain"), *grows;
+
+	(void)state;
+	grows = add(KIND_SLICE_CONFIG, "grows");
+	sync_copies(1);
+	list_source(2);
+	run();
+	assert_null(item_of(plain)->made);
+	assert_null(item_of(grows)->made);
+	grows->status = 7;
+	grows->version = ++w.version;
+	show(grows, true, 2);
+	run();
+	assert_null(item_of(plain)->made);
+	assert_true(
+	    hash_equal(&item_made(item_of(grows))->answer_status, &item_of(grows)->copy_status));
+	assert_true(
+	    hash_equal(&item_made(item_of(grows))->answer_body, &item_of(grows)->copy_body));
+	assert_true(engine_is_pristine(&w.engine));
+}
+
 /* Between the decision to note and the note itself, the source and people go on (H11). */
 static void what_was_never_written_is_not_noted(void **state)
 {
@@ -407,7 +431,7 @@ static void what_was_never_written_is_not_noted(void **state)
 	sync_copies(1);
 	list_source(2);
 	run();
-	made = item_of(slice)->answer_body;
+	made = item_made(item_of(slice))->answer_body;
 	slice->status = 7;
 	slice->version = ++w.version;
 	show(slice, true, 2);
@@ -474,6 +498,7 @@ int main(void)
 		STORY(same_name_made_anew_while_the_copy_still_goes),
 		STORY(marks_keep_an_object_out_or_its_copy_as_it_is),
 		STORY(pruning_is_noted_so_that_a_restart_writes_nothing),
+		STORY(of_what_is_taken_as_it_is_sent_nothing_is_kept),
 		STORY(what_was_never_written_is_not_noted),
 		STORY(held_deletion_is_noted_on_the_copy),
 	};

@@ -297,6 +297,7 @@ void process_operate(void)
 		message.sync_asked.verb = SYNC_CONFIRM_DELETES;
 		message.sync_asked.list_hash = engine_held_hash(&syncer->engine);
 		chaos_say("operator: confirm-deletes of %u", syncer->engine.store.count[ITEM_HELD]);
+		the->confirmed = true;
 		tell(&message);
 	}
 }
@@ -341,7 +342,7 @@ const char *process_explain(enum kind kind, const char *space, const char *name)
 	    hash_equal(&item->copy_mark, &item->source_body),
 	    hash_equal(&item->copy_body, &item->source_body),
 	    hash_equal(&item->copy_status, &item->source_status),
-	    hash_equal(&item->wrote_body, &item->source_body),
+	    hash_equal(&item_made(item)->wrote_body, &item->source_body),
 	    (unsigned long long)item->source_version, (unsigned long long)item->copy_source_version,
 	    syncer->engine.restore);
 	if (item->owner)
