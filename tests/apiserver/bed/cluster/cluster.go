@@ -91,6 +91,16 @@ func (c *Cluster) Stop(parts ...Part) error { return c.end(syscall.SIGTERM, part
 func (c *Cluster) Pause(parts ...Part) error  { return c.signal(syscall.SIGSTOP, parts) }
 func (c *Cluster) Resume(parts ...Part) error { return c.signal(syscall.SIGCONT, parts) }
 
+// Pids are the processes that store and serve the cluster's objects.
+func (c *Cluster) Pids() (pids []int) {
+	for _, part := range []Part{Etcd, APIServer} {
+		if p, ok := readPid(c.pidFile(part)); ok {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}
+
 func (c *Cluster) signal(s syscall.Signal, parts []Part) error {
 	for _, part := range parts {
 		p, ok := readPid(c.pidFile(part))

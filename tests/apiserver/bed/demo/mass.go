@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +22,14 @@ const (
 	rateTarget      = 0.95 // of the bare writer's; a figure falls short below it
 	restartTarget   = 1.5  // times the bare lists of both hubs
 	memoryTargetMiB = 16   // of the syncer with 10,000 objects
+	manyTargetMiB   = 48   // with 100,000
+	builtTargetSec  = 1200 // until a server has 100,000 objects
+	growthTarget    = 1.1  // time for an object among many, times that among few
 	massPatience    = 300 * time.Second
-	massKind        = "WorkerServiceImport"
+	// More for each object, on the slowest machine that the bench should end on.
+	massPatienceEach = 20 * time.Millisecond
+	massPage         = 10000
+	massKind         = "WorkerServiceImport"
 )
 
 func imports() kube.Resource {
@@ -83,71 +90,162 @@ func (s *story) bodies(ctx context.Context, prefix string) ([]kube.Object, error
 	return bodies, nil
 }
 
-// bareWriter takes the copies away and writes the same bodies as the same identity to the same
-// server, knowing nothing of a source: the floor of a first mirror. It returns the time it took.
-func (s *story) bareWriter(ctx context.Context, prefix string, n int) (time.Duration, error) {
+// cost is what a number of objects took: time, processor time of who wrote them, and of the server.
+type cost struct {
+	whole, writing time.Duration
+	own, server    time.Duration
+}
+
+// takeAway deletes the copies on hub-b with the prefix, as the identity that wrote them, and returns
+// their bodies.
+func (s *story) takeAway(ctx context.Context, writer *kube.Client, prefix string) ([]kube.Object, error) {
 	bodies, err := s.bodies(ctx, prefix)
 	if err != nil {
-		return 0, err
+		return nil, err
+	}
+	_, err = inFlight(len(bodies), func(i int) error {
+		return writer.Delete(ctx, imports().Path(pair.Project, bodies[i].Name()))
+	})
+	return bodies, err
+}
+
+// bareWriter takes the copies away and writes the same bodies as the same identity to the same
+// server, knowing nothing of a source: the floor of a first mirror.
+func (s *story) bareWriter(ctx context.Context, writer *kube.Client, prefix string, n int) (c cost, err error) {
+	bodies, err := s.takeAway(ctx, writer, prefix)
+	if err != nil {
+		return c, err
 	}
 	if len(bodies) != n {
-		return 0, fmt.Errorf("the mirror is complete with %d copies of %d", len(bodies), n)
+		return c, fmt.Errorf("the mirror is complete with %d copies of %d", len(bodies), n)
 	}
-	writer, err := s.b.Client("syncer")
-	if err != nil {
-		return 0, err
-	}
-	defer writer.Close()
-	path := func(i int) string { return imports().Path(pair.Project, bodies[i].Name()) }
-	if _, err := inFlight(n, func(i int) error { return writer.Delete(ctx, path(i)) }); err != nil {
-		return 0, err
-	}
-	return inFlight(n, func(i int) error {
+	self, server := spent(os.Getpid()), spent(s.b.Cluster.Pids()...)
+	c.writing, err = inFlight(n, func(i int) error {
 		_, err := writer.Create(ctx, imports().Path(pair.Project, "")+"?fieldManager=before-first-apply", bodies[i])
 		return err
 	})
+	c.whole, c.own, c.server = c.writing, spent(os.Getpid())-self, spent(s.b.Cluster.Pids()...)-server
+	return c, err
 }
 
+// firstMirror starts hub-b, which lacks the objects, and waits until it has them all. The mirror's own
+// log tells the time: whoever asks the server how far it is slows it down. It is counted whole, from
+// when the mirror may begin, and from when it may write.
+func (s *story) firstMirror(ctx context.Context, n int) (c cost, err error) {
+	server := spent(s.b.Cluster.Pids()...)
+	offset := len(readFile(s.b.Log()))
+	if err := s.b.Start(); err != nil {
+		return c, err
+	}
+	if _, err := until(ctx, massPatience+time.Duration(n)*massPatienceEach, 100*time.Millisecond, func() bool {
+		log := readFile(s.b.Log())[offset:]
+		from, may, to := logTime(log, "mirroring "), logTime(log, "the source is the one that was granted"), logTime(log, ": complete, ")
+		c.whole, c.writing = to.Sub(from), to.Sub(may)
+		return !from.IsZero() && !may.IsZero() && !to.IsZero()
+	}); err != nil {
+		return c, fmt.Errorf("%d copies: %w", n, err)
+	}
+	c.own, c.server = spent(s.syncers()...), spent(s.b.Cluster.Pids()...)-server
+	return c, nil
+}
+
+// spent is the processor time of processes so far.
+func spent(pids ...int) (sum time.Duration) {
+	for _, pid := range pids {
+		text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		for _, i := range []int{11, 12} { // utime, stime; hundredths of a second on each Linux
+			if len(fields) > i {
+				ticks, _ := strconv.Atoi(fields[i])
+				sum += time.Duration(ticks) * 10 * time.Millisecond
+			}
+		}
+	}
+	return sum
+}
+
+// massRounds is how often a size is measured, mirror and bare writer in turn: what takes seconds is at
+// the mercy of whatever else the machine does. Beyond compared objects there is no bare writer: the
+// figure there is growth.
+func massRounds(n int) int { return max(1, min(3, 5000/n)) }
+
+const compared = 20000
+
 // benchMass mirrors many objects into a hub that lacks them, beside a bare writer of the same bodies
-// to the same server; then it restarts with everything equal. The mirror's own log tells the time:
-// whoever asks the server how far it is slows it down.
+// to the same server; then it restarts with everything equal.
 func (s *story) benchMass(ctx context.Context) error {
 	b := bench{s.Out}
-	for _, n := range slices.Compact(s.Objects) {
+	writer, err := s.b.Client("syncer")
+	if err != nil {
+		return err
+	}
+	defer writer.Close()
+	var first float64
+	s.Objects = slices.Compact(s.Objects)
+	for _, n := range s.Objects {
 		s.b.Kill()
 		prefix := fmt.Sprintf("m%d-", n)
-		if _, err := inFlight(n, func(i int) error {
+		built, err := inFlight(n, func(i int) error {
 			_, err := s.a.Admin.Create(ctx, imports().Path(pair.Project, ""), import_(prefix+strconv.Itoa(i)))
 			return err
-		}); err != nil {
-			return err
-		}
-		offset := len(readFile(s.b.Log()))
-		if err := s.b.Start(); err != nil {
-			return err
-		}
-		var took time.Duration
-		if _, err := until(ctx, massPatience, 100*time.Millisecond, func() bool {
-			log := readFile(s.b.Log())[offset:]
-			from, to := logTime(log, "the source is the one that was granted"), logTime(log, ": complete, ")
-			took = to.Sub(from)
-			return !from.IsZero() && !to.IsZero()
-		}); err != nil {
-			return fmt.Errorf("%d copies: %w", n, err)
-		}
-		s.b.Kill()
-		bare, err := s.bareWriter(ctx, prefix, n)
+		})
 		if err != nil {
-			return fmt.Errorf("the bare writer: %w", err)
+			return err
 		}
-		b.info(fmt.Sprintf("mirror_rate_%d", n), float64(n)/took.Seconds(), "objects/s")
-		b.info(fmt.Sprintf("mirror_rate_bare_%d", n), float64(n)/bare.Seconds(), "objects/s")
-		b.atLeast(fmt.Sprintf("mirror_rate_ratio_%d", n), bare.Seconds()/took.Seconds(), "x", rateTarget)
+		var mirror, bare cost
+		rounds := massRounds(n)
+		for round := range rounds {
+			if round > 0 {
+				if _, err := s.takeAway(ctx, writer, prefix); err != nil {
+					return err
+				}
+			}
+			one, err := s.firstMirror(ctx, n)
+			if err != nil {
+				return err
+			}
+			mirror.add(one)
+			if n > compared {
+				break
+			}
+			s.b.Kill()
+			if one, err = s.bareWriter(ctx, writer, prefix, n); err != nil {
+				return fmt.Errorf("the bare writer: %w", err)
+			}
+			bare.add(one)
+		}
+		name := func(what string) string { return fmt.Sprintf("mirror_%s_%d", what, n) }
+		each := func(d time.Duration) float64 { return d.Seconds() / float64(n*rounds) }
+		b.info(name("rate"), 1/each(mirror.writing), "objects/s")
+		b.info(name("cpu"), 1000*each(mirror.own), "ms/object")
+		if n <= compared {
+			b.info(name("rate_bare"), 1/each(bare.writing), "objects/s")
+			b.atLeast(name("rate_ratio"), bare.writing.Seconds()/mirror.writing.Seconds(), "x", rateTarget)
+			b.atLeast(name("whole_ratio"), bare.whole.Seconds()/mirror.whole.Seconds(), "x", rateTarget)
+			b.info(name("cpu_bare"), 1000*each(bare.own), "ms/object")
+			b.info(name("server_cpu_ratio"), mirror.server.Seconds()/bare.server.Seconds(), "x")
+		} else {
+			b.figure(name("built"), built.Seconds(), "s", builtTargetSec)
+			s.b.Kill()
+		}
+		if first == 0 {
+			first = each(mirror.writing)
+		} else {
+			b.figure(name("growth"), each(mirror.writing)/first, "x", growthTarget)
+		}
 	}
 	if err := s.b.Start(); err != nil {
 		return err
 	}
 	return s.benchRestart(ctx, b)
+}
+
+func (c *cost) add(one cost) {
+	c.whole += one.whole
+	c.writing += one.writing
+	c.own += one.own
+	c.server += one.server
 }
 
 // atLeast is a figure that falls short when it is small.
@@ -160,15 +258,24 @@ func (b bench) atLeast(name string, value float64, unit string, target float64) 
 }
 
 func (s *story) benchRestart(ctx context.Context, b bench) error {
-	if _, err := until(ctx, massPatience, 50*time.Millisecond, func() bool { return s.b.Armed(ctx) }); err != nil {
+	n := s.Objects[len(s.Objects)-1]
+	patience := massPatience + time.Duration(n)*massPatienceEach
+	if _, err := until(ctx, patience, 50*time.Millisecond, func() bool { return s.b.Armed(ctx) }); err != nil {
 		return err
 	}
 	kube.Pause(ctx, 2*time.Second)
-	b.figure(fmt.Sprintf("mirror_memory_%d", s.Objects[len(s.Objects)-1]), float64(s.syncerKiB())/1024, "MiB", memoryTargetMiB)
+	target := float64(memoryTargetMiB)
+	if n > compared {
+		target = manyTargetMiB
+	}
+	// What it adds to the machine; what it maps of the libraries that all processes share is in the RSS.
+	b.figure(fmt.Sprintf("mirror_memory_%d", n), s.syncerMiB("smaps_rollup", "Pss:"), "MiB", target)
+	b.info(fmt.Sprintf("mirror_memory_rss_%d", n), s.syncerMiB("status", "VmRSS:"), "MiB")
+	b.info(fmt.Sprintf("mirror_memory_peak_rss_%d", n), s.syncerMiB("status", "VmHWM:"), "MiB")
 	s.b.Kill()
 	begin := time.Now()
 	for _, h := range s.pair.Hubs {
-		if _, err := h.Admin.Get(ctx, imports().Path("", "")); err != nil {
+		if err := bareList(ctx, h.Admin); err != nil {
 			return err
 		}
 	}
@@ -178,7 +285,7 @@ func (s *story) benchRestart(ctx context.Context, b bench) error {
 		return err
 	}
 	var took time.Duration
-	if _, err := until(ctx, massPatience, 20*time.Millisecond, func() bool {
+	if _, err := until(ctx, patience, 20*time.Millisecond, func() bool {
 		from := logTime(readFile(s.b.Log())[offset:], "mirroring ")
 		to := logTime(readFile(s.b.Log())[offset:], ": complete, ")
 		took = to.Sub(from)
@@ -196,13 +303,40 @@ func (s *story) benchRestart(ctx context.Context, b bench) error {
 	return nil
 }
 
-func (s *story) syncerKiB() int {
-	for _, r := range s.b.Roles() {
-		if r.Name == "syncer" {
-			return pss(r.Pid)
+// bareList reads all objects: what a restart cannot do without.
+func bareList(ctx context.Context, client *kube.Client) error {
+	for token := ""; ; {
+		list, err := client.Get(ctx, imports().Path("", "")+fmt.Sprintf("?limit=%d&continue=%s", massPage, token))
+		if err != nil {
+			return err
+		}
+		if token = list.Text("metadata", "continue"); token == "" {
+			return nil
 		}
 	}
-	return 0
+}
+
+// syncers is hub-b's syncer.
+func (s *story) syncers() (pids []int) {
+	for _, r := range s.b.Roles() {
+		if r.Name == "syncer" {
+			pids = append(pids, r.Pid)
+		}
+	}
+	return pids
+}
+
+// syncerMiB is a line of a file in /proc/PID of hub-b's syncer.
+func (s *story) syncerMiB(file, line string) float64 {
+	for _, pid := range s.syncers() {
+		for text := range strings.Lines(readFile(filepath.Join("/proc", strconv.Itoa(pid), file))) {
+			if rest, ok := strings.CutPrefix(text, line); ok {
+				kib, _ := strconv.Atoi(strings.Fields(rest)[0])
+				return float64(kib) / 1024
+			}
+		}
+	}
+	return math.NaN()
 }
 
 func readFile(path string) string {
