@@ -184,6 +184,8 @@ static void restore(unsigned id)
 	chaos_say("server %u is restored: from %llu to %llu", id,
 	    (unsigned long long)server->version, (unsigned long long)server->saved_version);
 	server_restore(server);
+	if (id == SOURCE)
+		the->restored_at = the->now;
 	wire_cut(id, true);
 }
 

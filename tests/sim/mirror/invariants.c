@@ -383,7 +383,8 @@ static void check_delete(const struct place *place, const struct object *object)
 			broken("C14: a Namespace is looked at twice", "%s", place->name);
 		return;
 	}
-	if (gone || *meta(source, "deletionTimestamp") ||
+	/* A request that was on its way during a restore is about what was before it. */
+	if (gone || the->asked_at < the->restored_at || *meta(source, "deletionTimestamp") ||
 	    is_new(place->kind, place->space, place->name))
 		return;
 	/* Made anew, because a field cannot be changed (H7). */
