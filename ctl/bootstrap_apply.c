@@ -142,10 +142,15 @@ static enum ctl_exit apply(
 	static const char *const words[] = { "apply", "--server-side", "--force-conflicts",
 		"--field-manager=understudyctl", "-f", "-", NULL };
 	struct buf text = buf_make(1 << 20);
+	time_t begun = time(NULL);
 	enum kubectl_outcome outcome;
 
 	bootstrap_manifest(b, cluster, part, &text);
-	outcome = run(b, cluster, words, buf_str(&text), NULL);
+	/* An API server that was just started has its policies before it knows the kind of their
+	 * parameter, and refuses everything for up to half a minute. */
+	while ((outcome = run(b, cluster, words, buf_str(&text), NULL)) != KUBECTL_OK &&
+	       strstr(b->err->text, "failed to configure policy") && !is_over(begun))
+		pause_a_moment();
 	buf_free(&text);
 	return exit_of(b, cluster, outcome);
 }

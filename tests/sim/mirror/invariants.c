@@ -349,11 +349,13 @@ static uint64_t number_of(const json_t *value, const char *note)
 	return strtoull(note_of(value, note), NULL, 10);
 }
 
-/* It was not there a while ago: a proof may be of that time. */
+/* It was not there a while ago, or the source was restored: a proof may be of that time. */
 static bool is_new(enum kind kind, const char *space, const char *name)
 {
 	int64_t since = the->now;
 
+	if (the->server[SOURCE].epoch && the->now - the->restored_at < S(45))
+		return true;
 	for (size_t i = the->truth_count; i-- > 0;) {
 		if (!is_of(&the->truths[i], kind, space, name))
 			continue;
@@ -383,8 +385,7 @@ static void check_delete(const struct place *place, const struct object *object)
 			broken("C14: a Namespace is looked at twice", "%s", place->name);
 		return;
 	}
-	/* A request that was on its way during a restore is about what was before it. */
-	if (gone || the->asked_at < the->restored_at || *meta(source, "deletionTimestamp") ||
+	if (gone || *meta(source, "deletionTimestamp") ||
 	    is_new(place->kind, place->space, place->name))
 		return;
 	/* Made anew, because a field cannot be changed (H7). */

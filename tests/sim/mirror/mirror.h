@@ -211,7 +211,6 @@ struct mirror {
 	json_t *archive;        /* "uid/version": the object, as the archive has it */
 	json_t *epochs;         /* "target path": the epoch in which its list was heard */
 	json_t *listed;         /* "kind/space": newest version that a list showed in this life */
-	int64_t asked_at;       /* when the request that is served was sent */
 	int64_t restored_at;    /* when the source's last restore was */
 	int64_t other_since;    /* another cluster answers, and the elector has to notice it */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */

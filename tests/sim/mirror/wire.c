@@ -245,7 +245,6 @@ static void serve(struct request *request, struct reply *reply)
 		if (!body)
 			broken("every body is JSON", "%s", request->path);
 	}
-	the->asked_at = request->sent_ns;
 	if (strstr(request->query, "dryRun=All"))
 		try_creation(request, &place, body, reply);
 	else

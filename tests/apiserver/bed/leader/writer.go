@@ -99,6 +99,9 @@ func (w *writer) inherit(ctx context.Context, term uint64) error {
 		if err != nil {
 			continue // not of a writer
 		}
+		if o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil {
+			continue // many were deleted while this hub was away: the brake holds it, and says so (H8)
+		}
 		w.note(sent, answered, term, lists, done, o.Name(), at, nil)
 		if strings.HasPrefix(o.Name(), "made-") {
 			w.made = append(w.made, o.Name())

@@ -324,8 +324,8 @@ func (r *run) emptyLists(ctx context.Context) error {
 	}
 	r.check("with honest lists nothing is held any more", see.Eventually(ctx, patience, func() error {
 		o, err := r.b.Status(ctx)
-		if err == nil && o.Int("mirror", "heldDeletes") != 0 {
-			err = fmt.Errorf("%d are held", o.Int("mirror", "heldDeletes"))
+		if err == nil && (o.Int("mirror", "heldDeletes") != 0 || o.Get("mirror", "complete") != true) {
+			err = fmt.Errorf("%d are held, complete: %v", o.Int("mirror", "heldDeletes"), o.Get("mirror", "complete"))
 		}
 		return err
 	}))

@@ -66,15 +66,16 @@ func (s *software) end() error {
 	return nil
 }
 
-// missed is how many looks of the follower failed, by its own count; a hub that never failed has none.
-func missed(w *pair.Worker) (string, error) {
+// missed is how many looks of the follower at a hub failed, by its own count; one that never failed
+// has none.
+func missed(w *pair.Worker, hub string) (string, error) {
 	text := metrics(w)
 	if !strings.Contains(text, "# TYPE kubeslice_worker_hub_") {
 		return "", errors.New("its metrics cannot be read")
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "kubeslice_worker_hub_probe_errors_total") {
+		if strings.HasPrefix(line, "kubeslice_worker_hub_probe_errors_total{hub=\""+hub+"\"}") {
 			b.WriteString(line)
 		}
 	}
@@ -131,7 +132,10 @@ func (r *run) credentials(ctx context.Context) error {
 	if err := see.Eventually(ctx, patience, func() error { return errors.Join(r.proven(ctx, w), follows(ctx, w, leads)) }); err != nil {
 		return err
 	}
-	before, err := missed(w)
+	// The other one is only looked at: the token in its file goes with the one that is rotated away, and
+	// what was delivered follows the first refusal.
+	followed := map[*pair.Hub]string{r.a: "primary", r.b: "secondary"}[leads]
+	before, err := missed(w, followed)
 	if err != nil {
 		return err
 	}
@@ -144,7 +148,7 @@ func (r *run) credentials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := missed(w)
+	after, err := missed(w, followed)
 	if err == nil && after != before {
 		err = fmt.Errorf("before %q, after %q", before, after)
 	}
