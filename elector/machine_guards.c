@@ -69,7 +69,8 @@ bool lease_mismatch(const struct machine *m, int64_t now_ns)
 		return m->own.instance != m->options.instance || own_claims(m) ||
 		       m->own.term != m->term || m->restamp || !says || standby_due(m, now_ns);
 	case WANT_ACQUIRING: return !claims_as(m, PHASE_ACQUIRING) || !m->valid_until_ns;
-	case WANT_LEADING: return !claims_as(m, PHASE_LEADING);
+	/* M12: the accepted peer leaves while the Lease names the cluster before it. */
+	case WANT_LEADING: return !claims_as(m, PHASE_LEADING) || m->restamp;
 	case WANT_DRAINING: return !claims_as(m, PHASE_DRAINING) || m->own.handover != m->handover;
 	case WANT_NOTHING: break;
 	}

@@ -438,6 +438,7 @@ static void standby_leads(struct world *w)
 static void test_M12_another_cluster_in_the_peers_place_must_be_accepted(void **state)
 {
 	struct world w;
+	unsigned claims;
 
 	(void)state;
 	world_make(&w, 1, false);
@@ -464,6 +465,13 @@ static void test_M12_another_cluster_in_the_peers_place_must_be_accepted(void **
 	run(&w, S(5));
 	assert_true(w.m.peer.replaced);
 	assert_true(command(&w, COMMAND_ACCEPT_PEER));
+	/* Its Lease says so as soon as it has looked: until then the rebuilt hub leaves (H14). */
+	claims = w.claims;
+	for (int i = 0; i < 2; i++) {
+		look(&w, 0);
+		run(&w, MS(1));
+		assert_int_equal(w.claims, claims + 1);
+	}
 	run(&w, S(5));
 	assert_int_equal(w.m.state, STATE_ACTIVE);
 	assert_false(w.m.peer.replaced);

@@ -60,6 +60,7 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		}
 	}
 	if err != nil {
+		tails(o.Dir)
 		return fmt.Errorf("FAILED: %w; logs: %s/*.log and %s/*/*.log", err, o.Dir, bed.Dir)
 	}
 	if *bench {

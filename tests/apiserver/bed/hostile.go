@@ -28,7 +28,7 @@ func checkHostile(ctx context.Context, flags *flag.FlagSet, args []string) error
 	o.Bed, o.Dir = bed, filepath.Join(bed.Dir, "pair")
 	p, err := hostile.Run(ctx, o)
 	if err != nil {
-		fmt.Printf("not ok - hostile: %v; logs: %s/*.log\n", err, o.Dir)
+		notOK("hostile", err, o.Dir)
 	}
 	if *keep {
 		return err

@@ -47,7 +47,7 @@ func tryLeader(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		err = downErr
 	}
 	if err != nil {
-		fmt.Printf("not ok - leader: %v; logs: %s/*.log\n", err, o.Dir)
+		notOK("leader", err, o.Dir)
 	}
 	return err
 }

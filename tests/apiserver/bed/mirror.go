@@ -25,6 +25,9 @@ func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error 
 	}
 	err = mirror.Run(ctx, mirror.Options{Root: root(),
 		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Verbs: *verbs, Soak: *soak, Seed: *seed, Part: *part})
+	if err != nil {
+		tails(filepath.Join(bed.Dir, "pair"))
+	}
 	if downErr := cluster.Down(*dir, err != nil); err == nil {
 		err = downErr
 	}

@@ -31,7 +31,7 @@ func checkReplicas(ctx context.Context, flags *flag.FlagSet, args []string) erro
 		err = downErr
 	}
 	if err != nil {
-		fmt.Printf("not ok - replicas: %v; logs: %s/*.log\n", err, logs)
+		notOK("replicas", err, logs)
 		return err
 	}
 	fmt.Printf("replicas: passed in %.0f s\n", time.Since(begin).Seconds())

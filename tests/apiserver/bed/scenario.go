@@ -42,7 +42,7 @@ func runScenario(ctx context.Context, flags *flag.FlagSet, args []string) error 
 		}
 	}
 	if err != nil {
-		fmt.Printf("not ok - %s: %v; logs: %s/*.log\n", flags.Arg(0), err, o.Dir)
+		notOK(flags.Arg(0), err, o.Dir)
 		return fmt.Errorf("FAILED: %w; logs: %s/*.log and %s/*/*.log", err, o.Dir, bed.Dir)
 	}
 	fmt.Printf("scenario %s: passed in %.0f s\n", flags.Arg(0), time.Since(begin).Seconds())

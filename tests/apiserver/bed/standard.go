@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"understudy.test/bed/cluster"
 )
@@ -37,4 +39,21 @@ func newBed(ctx context.Context, dir string, keep bool, o cluster.Options) (*clu
 	}
 	o.Dir, o.Owner, o.Launcher, o.Kubebed = dir, owner, beside("bed"), beside("kubebed")
 	return cluster.Up(ctx, o)
+}
+
+// notOK is what is left of a failed part where only its output is kept.
+func notOK(name string, err error, dir string) {
+	fmt.Printf("not ok - %s: %v; logs: %s/*.log\n", name, err, dir)
+	tails(dir)
+}
+
+// tails prints how each log in a folder ends.
+func tails(dir string) {
+	const lines = 12
+	logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+	for _, path := range logs {
+		text, _ := os.ReadFile(path)
+		all := strings.Split(strings.TrimSpace(string(text)), "\n")
+		fmt.Printf("# %s\n# %s\n", filepath.Base(path), strings.Join(all[max(0, len(all)-lines):], "\n# "))
+	}
 }

@@ -27,6 +27,9 @@ func checkWorkers(ctx context.Context, flags *flag.FlagSet, args []string) error
 	}
 	err = workers.Run(ctx, workers.Options{Root: root(),
 		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Parts: flags.Args()})
+	if err != nil {
+		tails(filepath.Join(bed.Dir, "pair"))
+	}
 	if *keep {
 		return err
 	}
