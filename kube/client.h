@@ -122,7 +122,8 @@ void kube_client_dialer_lost(struct kube_client *client);
  * cancel. A target without a credential answers KUBE_BLIND. */
 uint64_t kube_client_ask(
     struct kube_client *client, const struct kube_ask *ask, kube_done_fn *done, void *arg);
-/* A watch: chunk gets the body as it comes when the status is 200; done gets the end (class OK:
+/* A watch: chunk gets the body as it comes when the status is 200, and before it "", when the head
+ * is there: a watch with nothing to tell brings no body for a minute; done gets the end (class OK:
  * the server ended it, or its credential was replaced and it is time to come again with the new
  * one; body empty then). deadline_ms counts to the head of the answer, from there on idle_ms:
  * silent for so long = KUBE_SILENT. */

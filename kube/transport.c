@@ -29,7 +29,11 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
 
 	answer_header(&request->answer, &request->head, (struct str){ bytes, size * n });
 	request_heard(request);
-	return size * n;
+	/* The empty line ends the head. */
+	if (request->streaming && request->answer.status == 200 && *bytes == '\r' &&
+	    !request->cancelled)
+		request->ended = !request->chunk(request->arg, (struct str){ bytes, 0 });
+	return request->ended || request->cancelled ? 0 : size * n;
 }
 
 static size_t on_body(char *bytes, size_t size, size_t n, void *arg)

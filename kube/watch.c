@@ -393,6 +393,13 @@ static bool on_chunk(void *arg, struct str bytes)
 	uint64_t attempt = watch->attempt;
 	bool more;
 
+	if (bytes.n == 0) {
+		/* The server answers. When it does not end that at once, the watch lives again. */
+		if (watch->state == WATCH_FOLLOWING)
+			loop_timer_set(
+			    watch->loop, &watch->timer, base_clock_boot_ns() + SHORT_STREAM_NS);
+		return true;
+	}
 	enter(watch);
 	more = lines_feed(&watch->lines, bytes, on_line, watch);
 	if (!more && still(watch, attempt) && !watch->failed)
@@ -538,6 +545,8 @@ static void on_timer(void *arg, int64_t now_ns)
 		fail_with(watch, KUBE_SILENT, PEER_WHY_TIMEOUT, "the initial events have no end");
 	} else if (watch->state == WATCH_WAITING) {
 		act(watch);
+	} else if (watch->state == WATCH_FOLLOWING && watch->ops->on_alive) {
+		watch->ops->on_alive(watch->arg);
 	}
 	leave(watch);
 }

@@ -29,7 +29,7 @@ struct kube_watch_ops {
 	void (*on_object)(void *arg, enum kube_watch_event event, const json_t *object);
 	/* The list is complete and consistent at this resourceVersion. */
 	void (*on_synced)(void *arg, const char *resource_version);
-	/* A bookmark or any sign of life of the running watch. May be NULL. */
+	/* Any sign of life of the running watch, that it runs among them. May be NULL. */
 	void (*on_alive)(void *arg);
 	/* An attempt failed; the watch goes on by itself. The list in progress, if any, is void. */
 	void (*on_error)(void *arg, const struct kube_answer *answer);

@@ -38,7 +38,7 @@ static void conclude(struct member *member, bool unfenced)
 	if (unfenced)
 		watch_see_state(member, WORKER_NO_FENCE, member->rehearsal.missing);
 	else if (changed)
-		watch_see_state(member, WORKER_OK, "");
+		watch_see_state(member, member->view.exists ? WORKER_OK : WORKER_NO_OBJECT, "");
 	if (!unfenced)
 		log_debug("worker %s: rehearsal as wanted", member_name(member));
 }

@@ -87,6 +87,40 @@ static void test_quiet_server_is_no_error(void **state)
 	finish();
 }
 
+/* It has nothing to say, but it answers: nobody waits for its next bookmark to know. */
+static void test_a_quiet_watch_that_came_back_is_alive(void **state)
+{
+	(void)state;
+	follow();
+	fail_with(KUBE_SILENT);
+	expect("error:silent ");
+	(void)wait_over();
+	alive = 0;
+	assert_null(timer); /* no answer yet */
+	stream("");
+	assert_int_equal(alive, 0);
+	assert_int_equal(wait_over(), 1000);
+	assert_int_equal(alive, 1);
+	/* One that ends at once never was. */
+	fail_with(KUBE_SILENT);
+	(void)wait_over();
+	stream("");
+	fail_with(KUBE_OK);
+	expect("error:silent error:server-error ");
+	(void)wait_over();
+	expect_asked("resourceVersion=10");
+	assert_int_equal(alive, 1);
+	/* Of initial events only their end counts. */
+	finish();
+	start(true);
+	(void)wait_over();
+	stream("");
+	assert_int_equal(wait_over(), 1000);
+	expect("begin error:silent ");
+	assert_int_equal(alive, 1);
+	finish();
+}
+
 /* Each way in which a server may refuse initial events leads to a plain list, for good. */
 static void test_initial_events_refused(void **state)
 {
@@ -380,6 +414,7 @@ int main(void)
 		cmocka_unit_test(test_events_in_pieces),
 		cmocka_unit_test(test_initial_events),
 		cmocka_unit_test(test_quiet_server_is_no_error),
+		cmocka_unit_test(test_a_quiet_watch_that_came_back_is_alive),
 		cmocka_unit_test(test_initial_events_refused),
 		cmocka_unit_test(test_expired_version_lists_again),
 		cmocka_unit_test(test_expired_token_lists_unpaged),

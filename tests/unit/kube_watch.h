@@ -141,7 +141,15 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	note("error:%s ", kube_class_name(answer->class));
 }
 
-static const struct kube_watch_ops ops = { on_begin, on_object, on_synced, NULL, on_error };
+static unsigned alive;
+
+static void on_alive(void *arg)
+{
+	(void)arg;
+	alive++;
+}
+
+static const struct kube_watch_ops ops = { on_begin, on_object, on_synced, on_alive, on_error };
 
 static void start(bool initial_events)
 {

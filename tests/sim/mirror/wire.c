@@ -339,6 +339,7 @@ void wire_reply(uint64_t id)
 		request->streaming = true;
 		request->heard = the->now;
 		event_post(EVENT_PUMP, the->now + MS(1), id);
+		(void)request->chunk(request->arg, (struct str){ 0 });
 		return;
 	}
 	finish(request, request->status, request->answer);
