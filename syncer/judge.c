@@ -446,11 +446,11 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 bool judge_is_of_the_past(
     const struct engine *engine, const struct item *item, const struct rewrite_facts *facts)
 {
-	if (engine->restore)
-		return false;
+	/* Of a restored source only the copy's mark says nothing: what its list or watch has shown
+	 * since a person accepted it is newer than a read that is late. */
 	return (item->source_uid == rewrite_uid_hash(facts->uid) &&
 		   facts->version < item->source_version) ||
-	       (item->copy == COPY_PRESENT && item->copy_term == engine->term &&
+	       (!engine->restore && item->copy == COPY_PRESENT && item->copy_term == engine->term &&
 		   facts->version < item->copy_source_version);
 }
 

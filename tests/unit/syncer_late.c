@@ -74,6 +74,34 @@ static void look_that_is_older_than_the_watch_is_not_believed(void **state)
 	json_decref(before);
 }
 
+/* H10: also of a restored source that is followed: the watch goes on from its list and says each
+ * change once. */
+static void read_that_is_older_than_the_watch_is_not_written(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+	struct rewrite_facts facts;
+	json_t *before;
+
+	(void)state;
+	engine_accept_restore(&w.engine, w.now_ns);
+	list_source(3);
+	change(slice, 7, 0);
+	store_release(&w.engine.store, item_of(slice));
+	take(&order, ENGINE_ARCHIVE); /* the restore may have lost what it was made of */
+	engine_archived(&w.engine, &order, w.now_ns);
+	take(&order, ENGINE_FETCH);
+	before = source_json(slice);
+	facts = facts_of(slice->kind, before);
+	change(slice, 8, 0);
+	hold(order.item, before, &facts);
+	engine_fetched(&w.engine, &order, &facts, w.now_ns);
+	json_decref(before);
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(kube_json_integer(json_object_get(slice->local, "spec"), "n", 0), 8);
+	assert_int_equal(pending(), 0);
+}
+
 static void archive_holds_the_version_that_was_judged(void **state)
 {
 	struct object *slice = slice_with_copy();
@@ -134,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORY(answer_after_the_end_makes_no_ghost),
 		STORY(look_that_is_older_than_the_watch_is_not_believed),
+		STORY(read_that_is_older_than_the_watch_is_not_written),
 		STORY(archive_holds_the_version_that_was_judged),
 		STORY(object_that_no_life_saw_may_have_left),
 		STORY(refused_object_is_not_read_in_a_loop),
