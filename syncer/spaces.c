@@ -178,6 +178,8 @@ static void space_advance(struct syncer *syncer, struct space *space)
 		return;
 	if (place->bound)
 		start_feeds(place, !left);
+	else if (home->copy == COPY_UNSURE)
+		; /* no rights are taken before it is known to be ours (L66) */
 	else if (!place->asked && now_ns >= place->retry_ns && engine_is_open(&syncer->engine) &&
 		 syncer->feeds[SIDE_COPIES][KIND_ROLE_BINDING].synced)
 		bind_mirror(place);
