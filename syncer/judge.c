@@ -53,6 +53,12 @@ static bool in_scope(const struct engine *engine, const struct item *item)
 						     home->source == SOURCE_ABSENT && home->proofs);
 }
 
+bool judge_is_followed(const struct engine *engine, const struct item *item)
+{
+	return in_scope(engine, item) && !item->left_out && !item->on_hold && !item->forbidden &&
+	       !(item->shell && item->copy_shell);
+}
+
 static bool copies_known(const struct engine *engine, const struct item *item)
 {
 	uint32_t bits =

@@ -23,12 +23,14 @@ static void link_owner(struct engine *engine, struct item *item, const struct re
 }
 
 /* H10: older than its copy. Versions of one API server are of one counter; the copy was written
- * under the same term, so by the same one. */
+ * under the same term, so by the same one. A copy that stays as it is would say so at each start,
+ * whatever a person has accepted. */
 static bool is_behind(
     const struct engine *engine, const struct item *item, uint64_t version, uint32_t pass)
 {
 	return item->copy == COPY_PRESENT && item->copy_term == engine->term &&
-	       item->copy_source_version > version && item->fetched_pass < pass && !engine->restore;
+	       item->copy_source_version > version && item->fetched_pass < pass &&
+	       !engine->restore && judge_is_followed(engine, item);
 }
 
 /* H10: an older version of the same object, in a list that is consistent. What was fetched after
@@ -94,12 +96,12 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	item->created_us = facts->created_us;
 	item->left_out = facts->left_out;
 	item->on_hold = facts->on_hold;
-	if (!live && is_behind(engine, item, facts->version, pass))
-		regress_if_verified(engine);
 	item->forbidden = facts->refusal != NULL;
 	if (facts->refusal)
 		store_say(item, facts->refusal);
 	item->shell = facts->shell;
+	if (!live && is_behind(engine, item, facts->version, pass))
+		regress_if_verified(engine);
 	item->source_pass = pass;
 	item->proofs = 0;
 	item->braked = item->observed = item->kept = false;

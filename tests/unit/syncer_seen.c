@@ -235,6 +235,37 @@ static void H10_a_source_of_an_earlier_term_went_back(void **state)
 	assert_string_equal(w.trace, "");
 }
 
+/* A copy that stays as it is bears the mark of a version that a restored source may never reach:
+ * what a person accepted is not asked again at each start. */
+static void H10_a_copy_that_stays_as_it_is_does_not_freeze(void **state)
+{
+	struct object *slice = add(KIND_SLICE_CONFIG, "red");
+	uint64_t before = slice->version;
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	change(slice, 5, 0);
+	run();
+	w.object[0].labelled = false; /* its Namespace leaves, then the source is restored */
+	engine_source_gone(&w.engine, KIND_NAMESPACE, "", NS, ++w.version, w.now_ns);
+	run();
+	assert_int_equal(w.notes[ENGINE_LEFT_SCOPE], 1);
+	slice->version = before;
+	w.object[0].source = false; /* no list by label shows it */
+	engine_close(&w.engine);
+	open_engine();
+	sync_copies(1);
+	list_source(2);
+	assert_false(w.engine.regressed);
+	w.object[0].source = true;
+	w.object[0].labelled = true; /* it is back: its copy follows again, and tells */
+	w.object[0].version = ++w.version;
+	restart();
+	assert_true(w.engine.regressed);
+}
+
 static void H10_a_list_older_than_its_copies_is_no_list(void **state)
 {
 	(void)state;
@@ -502,6 +533,7 @@ int main(void)
 		STORY(H8_a_list_is_of_these_objects_and_no_others_of_their_names),
 		STORY(H10_a_restored_source_is_followed_on_a_persons_word),
 		STORY(H10_a_source_of_an_earlier_term_went_back),
+		STORY(H10_a_copy_that_stays_as_it_is_does_not_freeze),
 		STORY(H10_a_list_older_than_its_copies_is_no_list),
 		STORY(H10_a_fetch_during_a_list_is_no_way_back),
 		STORY(H10_a_change_after_a_list_is_no_way_back),

@@ -12,8 +12,10 @@
 #include "tests/sim/mirror/mirror.h"
 
 #define CONVERGES_IN S(900)
-#define QUIET_FOR    (the->seed % 8 ? S(150) : S(420)) /* the latter: watches end and begin anew */
-#define AGAIN_FOR    S(180)
+/* A restart that finds something to do is followed by another one, but not for ever. */
+#define ROUNDS_MAX 10u
+#define QUIET_FOR  (the->seed % 8 ? S(150) : S(420)) /* the latter: watches end and begin anew */
+#define AGAIN_FOR  S(180)
 
 struct mirror *the;
 static jmp_buf out;
@@ -372,6 +374,9 @@ static void settle(void)
 	}
 	if (the->phase == PHASE_QUIET) {
 		if (the->now - the->last_write >= QUIET_FOR) {
+			if (++the->rounds > ROUNDS_MAX)
+				broken("liveness: a restart comes to rest", "after %u of them",
+				    ROUNDS_MAX);
 			enter(PHASE_AGAIN);
 			process_kill();
 		} else if (the->now - the->phase_began > CONVERGES_IN) {

@@ -178,6 +178,7 @@ struct mirror {
 	int64_t now, chaos_ns;
 	enum phase phase;
 	int64_t phase_began;
+	unsigned rounds; /* restarts of an equal mirror, at the end */
 	struct server server[SERVERS];
 	struct server aside; /* the granted source, while another cluster answers in its place */
 	struct request *requests;
