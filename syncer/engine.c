@@ -145,8 +145,7 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	if (decision.state == ITEM_BLOCKED && before != ITEM_BLOCKED)
 		engine->note(engine->note_arg, ENGINE_TROUBLE, item);
 	/* Who waits for it to be written goes on without it (H13). */
-	if (decision.state == ITEM_BLOCKED && before == ITEM_PENDING && item->has_dependents &&
-	    item->kind != KIND_NAMESPACE)
+	if (decision.state == ITEM_BLOCKED && before == ITEM_PENDING && item->has_dependents)
 		engine_spread(engine, item, now_ns);
 	if (is_forgettable(engine, item)) {
 		item->queue = QUEUE_FORGOTTEN;

@@ -395,7 +395,7 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 		return waits;
 	/* Whether its Namespace is ours is still to be seen (L66). */
 	if (kind_row(item->kind)->place == KIND_MIRRORED &&
-	    (!home || home->copy == COPY_NONE || home->copy == COPY_UNSURE))
+	    (home->copy == COPY_NONE || home->copy == COPY_UNSURE))
 		return waits;
 	if (!looked)
 		return prove(item); /* what only left the scope is no deletion to be held */
@@ -421,8 +421,8 @@ static struct decision judge_outside(const struct engine *engine, const struct i
 {
 	const struct item *home = item->space->self;
 
-	if (kind_row(item->kind)->place != KIND_MIRRORED || !home || home->braked ||
-	    home->source != SOURCE_ABSENT || !home->proofs || home->copy != COPY_PRESENT)
+	if (!home || home->braked || home->source != SOURCE_ABSENT || !home->proofs ||
+	    home->copy != COPY_PRESENT)
 		return outside;
 	if (item->copy == COPY_UNSURE)
 		return act(item, ENGINE_INSPECT);
