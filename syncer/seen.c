@@ -11,7 +11,7 @@ static void link_owner(struct engine *engine, struct item *item, const struct re
 {
 	struct item *owner = NULL;
 
-	if (*facts->owner_name && facts->owner_kind != KIND_COUNT)
+	if (*facts->owner_name)
 		owner = store_add(
 		    &engine->store, facts->owner_kind, facts->namespace, facts->owner_name);
 	if (owner == item)
@@ -65,6 +65,8 @@ void engine_take_source(struct item *item, const struct rewrite_facts *facts)
 	item->source_rest = facts->rest;
 	item->terminating = facts->terminating;
 	item->source_finalizers = facts->finalizers;
+	item->left_out = facts->left_out;
+	item->on_hold = facts->on_hold;
 }
 
 struct item *engine_source_seen(struct engine *engine, enum kind kind,
@@ -80,7 +82,7 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 		return NULL; /* stale or reordered */
 	/* Read by name since this list began: the list is the older one. */
 	if (facts->version < item->source_version && item->source == SOURCE_PRESENT &&
-	    item->fetched_pass >= pass && !engine->restore) {
+	    item->fetched_pass >= pass) {
 		item->source_pass = pass;
 		return NULL;
 	}
@@ -94,8 +96,6 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	engine_take_source(item, facts);
 	item->source_uid = rewrite_uid_hash(facts->uid);
 	item->created_us = facts->created_us;
-	item->left_out = facts->left_out;
-	item->on_hold = facts->on_hold;
 	item->forbidden = facts->refusal != NULL;
 	if (facts->refusal)
 		store_say(item, facts->refusal);
