@@ -241,8 +241,7 @@ static void find_ahead(
 void engine_source_at(
     struct engine *engine, enum kind kind, struct space *space, uint64_t version, uint32_t pass)
 {
-	if (version < INT64_MAX &&
-	    visit_kind(engine, kind, space, find_ahead, pass, (int64_t)version))
+	if (visit_kind(engine, kind, space, find_ahead, pass, (int64_t)version))
 		regress_if_verified(engine);
 }
 
