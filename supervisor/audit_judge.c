@@ -55,11 +55,13 @@ static void put(
 	audit_put(subject->out, row);
 }
 
+/* one_uid: 0 is what allow-missing accepts in its place (F26). */
 static void put_ids(const struct subject *subject, const char *what, const uint32_t ids[4],
-    uint32_t wanted, enum audit_verdict otherwise)
+    uint32_t wanted, bool one_uid)
 {
 	struct audit_row row = { .what = "" };
 	bool same = ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
+	bool waived = one_uid && same && ids[0] == 0;
 
 	SAY(row.what, "%s", what);
 	SAY(row.declared, "%u", wanted);
@@ -67,7 +69,9 @@ static void put_ids(const struct subject *subject, const char *what, const uint3
 		SAY(row.effective, "%u", ids[0]);
 	else
 		SAY(row.effective, "%u %u %u %u", ids[0], ids[1], ids[2], ids[3]);
-	put(subject, &row, same && ids[0] == wanted, otherwise);
+	if (waived)
+		SAY(row.text, "the supervisor's: allow-missing names uid-separation");
+	put(subject, &row, same && ids[0] == wanted, waived ? AUDIT_WAIVED : AUDIT_FINDING);
 }
 
 /* One number, which must be exactly this one. */
@@ -195,12 +199,12 @@ static void put_process(const struct subject *subject, const struct verify_expec
 {
 	bool runner = expected->id.role == ROLE_RUNNER;
 	uint64_t three = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL;
-	enum audit_verdict no_uid =
-	    expected->waived & SANDBOX_UID_SEPARATION ? AUDIT_WAIVED : AUDIT_FINDING;
+	bool one_uid = !runner && !(available & SANDBOX_UID_SEPARATION) &&
+		       (expected->waived & SANDBOX_UID_SEPARATION);
 	struct audit_row row = { .what = "supplementary groups", .declared = "none" };
 
-	put_ids(subject, "uid", facts->uids, expected->uid, no_uid);
-	put_ids(subject, "gid", facts->gids, expected->uid, no_uid);
+	put_ids(subject, "uid", facts->uids, expected->uid, one_uid);
+	put_ids(subject, "gid", facts->gids, expected->uid, one_uid);
 	SAY(row.effective, "%s", facts->has_groups ? "some" : "none");
 	put(subject, &row, !facts->has_groups, AUDIT_FINDING);
 	put_capabilities(subject, runner ? "SETUID SETGID KILL" : "none", facts->caps,
@@ -209,7 +213,11 @@ static void put_process(const struct subject *subject, const struct verify_expec
 	put_seccomp(subject, expected, facts);
 	put_protections(subject, expected, in_force, available);
 	row = (struct audit_row){ .what = "dumpable", .declared = "no" };
-	SAY(row.effective, "%s", facts->owner ? "yes" : "no");
+	/* The kernel gives /proc/PID of such a process to root: of root's own that says nothing. */
+	if (one_uid)
+		SAY(row.probed, "no, at the start");
+	else
+		SAY(row.effective, "%s", facts->owner ? "yes" : "no");
 	put(subject, &row, facts->owner == 0, AUDIT_FINDING);
 	put_number(subject, "traced by", facts->tracer, 0);
 	put_number(subject, "parent", facts->parent, expected->parent);
@@ -244,7 +252,7 @@ void audit_judge_supervisor(
 	uint64_t four =
 	    1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL | 1ULL << CAP_SETPCAP;
 
-	put_ids(&self, "uid", facts->uids, 0, AUDIT_FINDING);
+	put_ids(&self, "uid", facts->uids, 0, false);
 	put_capabilities(&self, "SETUID SETGID SETPCAP KILL", facts->caps, four, bounding_waived);
 	put_number(&self, "no new privileges", facts->no_new_privs, 1);
 	/* Others may lie beneath its own, of a container or a unit; one that went is never seen. */

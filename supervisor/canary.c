@@ -66,6 +66,11 @@ static bool advance(struct supervisor *supervisor, bool row_done)
 	return true;
 }
 
+static uid_t uid_of_canaries(const struct supervisor *supervisor)
+{
+	return start_uid(supervisor->config->uid_base + ROLE_UID_CANARY, supervisor->available);
+}
+
 /* --- One canary ----------------------------------------------------------------------------- */
 
 static void fault(struct supervisor *supervisor, const char *what, const char *text)
@@ -93,8 +98,7 @@ static void on_ready(struct supervisor *supervisor, const struct us_ctl *ready)
 	struct canary_answers *answers = &canary->answers[canary->role];
 	const struct us_ctl go = { .type = CONTROL_RELEASE };
 	struct verify_expected expected = { .id = { (uint8_t)canary->role, 0 },
-		.uid = canary->role == ROLE_RUNNER ? 0
-						   : supervisor->config->uid_base + ROLE_UID_CANARY,
+		.uid = canary->role == ROLE_RUNNER ? 0 : uid_of_canaries(supervisor),
 		.parent = (uint32_t)getpid(),
 		.filters = (uint32_t)supervisor->own_filters,
 		.waived = supervisor->config->allow_missing };
@@ -168,7 +172,7 @@ static int spawn(struct supervisor *supervisor, struct err *err)
 	char number[16], waived[16];
 	const char *argv[] = { role_name(canary->role), CANARY_WORD, number, waived, NULL };
 	struct start_plan plan = { .id = { (uint8_t)canary->role, 0 },
-		.uid = supervisor->config->uid_base + ROLE_UID_CANARY,
+		.uid = uid_of_canaries(supervisor),
 		.waived = supervisor->config->allow_missing,
 		.program = supervisor->programs[canary->role],
 		.files = supervisor->files,

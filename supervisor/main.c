@@ -137,7 +137,8 @@ static int check_ground(struct supervisor *supervisor)
 	struct err err;
 	int code;
 
-	if (preconditions_check_protections(supervisor->available, config->allow_missing, &err))
+	if (preconditions_check_protections(supervisor->available, config->allow_missing, &err) ||
+	    preconditions_check_one_uid(supervisor->available, config, &err))
 		return fail(&err, EXIT_CODE_FAILED);
 	if (supervisor->options.check_only)
 		return EXIT_CODE_OK;
@@ -153,8 +154,10 @@ static int check_ground(struct supervisor *supervisor)
 		if (supervisor->handover < 0)
 			return fail(&err, EXIT_CODE_FAILED);
 	}
-	/* C15: the lock and the empty uids prove that the last writer of the page is dead. */
-	supervisor->predecessor = fence_page_instance(&supervisor->fence);
+	/* C15: the lock and the empty uids prove that the last writer of the page is dead. Where
+	 * that one had our own uid nothing does: its Lease has to run out. */
+	if (supervisor->available & SANDBOX_UID_SEPARATION)
+		supervisor->predecessor = fence_page_instance(&supervisor->fence);
 	fence_page_end_validity(&supervisor->fence);
 	return EXIT_CODE_OK;
 }

@@ -38,10 +38,16 @@ int preconditions_check_root(struct err *err)
 		    "understudyd needs root, and runs as uid %u: it starts each of its processes "
 		    "under a uid of its own",
 		    geteuid());
-	if (!has_effective(CAP_KILL))
+	/* Where uids cannot be changed, either, allow-missing decides, and all uids are ours. */
+	if (!has_effective(CAP_KILL) && has_effective(CAP_SETUID) && has_effective(CAP_SETGID))
 		return err_set(err,
 		    "understudyd needs the capability CAP_KILL: it ends processes that run under "
 		    "other uids");
+	/* No waiver covers them (F27), and the first loader could not start. */
+	if (!has_effective(CAP_SETGID) && getgroups(0, NULL) != 0)
+		return err_set(err,
+		    "understudyd has supplementary groups, and lacks the capability CAP_SETGID to "
+		    "give them up");
 	return 0;
 }
 
@@ -69,6 +75,24 @@ int preconditions_check_protections(unsigned available, unsigned waived, struct 
 			    sandbox_protection_name(bit));
 	}
 	return 0;
+}
+
+int preconditions_check_one_uid(unsigned available, const struct us_config *config, struct err *err)
+{
+	const char *text = NULL;
+
+	if (available & SANDBOX_UID_SEPARATION)
+		return 0;
+	/* A workload is ended by its uid (F5), and as root it would read every credential. */
+	if (config->argument_count > 0)
+		text = "`workload:` needs it: a workload has a uid of its own, and is ended by it";
+	/* The one role that opens files: root's, but for Landlock. */
+	else if (config->mode == CONFIG_FOLLOWER)
+		text = "`mode: follower` needs it: it hands files over to another uid";
+	/* What is left between a role and every file of root would be one filter. */
+	else if (!(available & SANDBOX_LANDLOCK_FS))
+		text = "landlock-fs is missing, too, and one of both has to be there";
+	return text ? err_set(err, "without the protection uid-separation: %s", text) : 0;
 }
 
 /* --- uids (F24) ------------------------------------------------------------------------------ */

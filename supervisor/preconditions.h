@@ -19,6 +19,10 @@ int preconditions_check_root(struct err *err);
 /* Protections of SANDBOX_REQUIRED that are neither available nor waived: -1 naming them. A waiver
  * that is needed is logged by name, one that is not is warned of. */
 int preconditions_check_protections(unsigned available, unsigned waived, struct err *err);
+/* What cannot be done with one uid for all, where this machine cannot change uids and allow-missing
+ * accepts that (F26): -1 naming it. 0 on any other machine. */
+int preconditions_check_one_uid(
+    unsigned available, const struct us_config *config, struct err *err);
 /* The 64 numbers of run.uid-base: none 0, 65534 or the overflow id, mapped in this user namespace,
  * nobody's in /etc/passwd and /etc/group but ours, no process under one, at the latest after
  * patience_ns. */

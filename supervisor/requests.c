@@ -17,6 +17,7 @@
 #include "supervisor/process.h"
 #include "supervisor/reload.h"
 #include "supervisor/rotation.h"
+#include "supervisor/start.h"
 #include "supervisor/verify.h"
 #include "supervisor/wire.h"
 #include "supervisor/workload.h"
@@ -85,9 +86,10 @@ static int verify_process(
 		return err_set(
 		    err, "not in force: %s", name_protections(missing, names, sizeof(names)));
 	if (process->id.role != ROLE_RUNNER)
-		expected.uid =
+		expected.uid = start_uid(
 		    role_uid(process->id, supervisor->config ? supervisor->config->uid_base
-							     : SUPERVISOR_DEFAULT_UID_BASE);
+							     : SUPERVISOR_DEFAULT_UID_BASE),
+		    supervisor->available);
 	if (verify_read(process->pid, &facts, err))
 		return -1;
 	*ended = facts.ended;

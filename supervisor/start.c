@@ -60,6 +60,11 @@ int start_open_programs(int *programs, uint32_t roles, struct err *err)
 	return 0;
 }
 
+uid_t start_uid(uid_t uid, unsigned available)
+{
+	return available & SANDBOX_UID_SEPARATION ? uid : 0;
+}
+
 void start_clear_fds(struct start_plan *plan)
 {
 	for (int i = 0; i < START_MAX_FDS; i++)

@@ -31,6 +31,9 @@ struct start_plan {
 int start_open_program(enum role role, struct err *err);
 /* Those of the roles (ROLE_BITs) that are not open yet, into programs[role]. 0, or -1. */
 int start_open_programs(int *programs, uint32_t roles, struct err *err);
+/* The uid that a process gets: the one of its row, or our own, 0, where this machine (SANDBOX_* in
+ * `available`) cannot change uids and allow-missing accepts that (F26). */
+uid_t start_uid(uid_t uid, unsigned available);
 /* All numbers closed. */
 void start_clear_fds(struct start_plan *plan);
 /* 0 and the pid, or -1 with the reason. What fails after fork is a line in the new process's log

@@ -247,7 +247,8 @@ int wire_open_socket(struct supervisor *supervisor, const char *name, config_tex
 	if (fd >= 0 && bind_as(fd, &address, gid, group ? 0117 : without_group) == 0 &&
 	    listen(fd, LISTEN_BACKLOG) == 0)
 		return fd;
-	(void)err_set(err, "%s: %s", address.sun_path, strerror(errno));
+	(void)err_set(err, "%s: %s%s", address.sun_path, strerror(errno),
+	    errno == EPERM && gid != 0 ? " (another group than root takes CAP_SETGID)" : "");
 	if (fd >= 0)
 		close(fd);
 	return -1;

@@ -57,6 +57,7 @@ else
 	failed=1
 fi
 part 'operator' build/bed scenario --dir build/check.operator operator
+part 'missing protections' build/bed scenario --dir build/check.waivers waivers
 part 'reload and rotation' build/bed scenario --dir build/check.reload reload
 part runbook build/bed scenario --dir build/check.runbook runbook
 part bootstrap build/bed scenario --dir build/check.bootstrap bootstrap

@@ -159,6 +159,32 @@ static void what_the_process_tried_and_missed_is_a_finding_unless_waived(void **
 	}
 }
 
+/* F26: where this machine cannot change uids and that is waived, root's is waived, and no other. */
+static void one_uid_for_all_is_waived_where_uids_cannot_differ(void **state)
+{
+	const unsigned here = SANDBOX_ALL & ~(unsigned)SANDBOX_UID_SEPARATION;
+	struct verify_expected waiver = observer;
+	struct verify_facts facts = honest;
+
+	(void)state;
+	waiver.waived = SANDBOX_UID_SEPARATION;
+	for (int i = 0; i < 4; i++)
+		facts.uids[i] = 0;
+	judge(&waiver, &facts, here, here);
+	assert_only("uid", AUDIT_WAIVED);
+	assert_string_equal(row_of("uid")->effective, "0");
+	/* That root owns its /proc/PID proves nothing: what the process said stands as such. */
+	assert_string_equal(row_of("dumpable")->effective, "");
+	assert_string_equal(row_of("dumpable")->probed, "no, at the start");
+	judge(&waiver, &facts, here, SANDBOX_ALL);
+	assert_only("uid", AUDIT_FINDING);
+	judge(&observer, &facts, here, here);
+	assert_only("uid", AUDIT_FINDING);
+	facts.uids[3] = 20004;
+	judge(&waiver, &facts, here, here);
+	assert_only("uid", AUDIT_FINDING);
+}
+
 static void the_runner_has_three_capabilities_and_no_more(void **state)
 {
 	uint64_t three = 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL;
@@ -476,6 +502,7 @@ int main(void)
 		cmocka_unit_test(the_honest_process_is_ok_in_each_row),
 		cmocka_unit_test(each_lie_is_one_finding_and_costs_the_process_its_life),
 		cmocka_unit_test(what_the_process_tried_and_missed_is_a_finding_unless_waived),
+		cmocka_unit_test(one_uid_for_all_is_waived_where_uids_cannot_differ),
 		cmocka_unit_test(the_runner_has_three_capabilities_and_no_more),
 		cmocka_unit_test(who_cannot_be_seen_is_unverified_in_each_row),
 		cmocka_unit_test(the_supervisor_is_judged_as_well),

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <grp.h>
 #include <linux/capability.h>
 
 #include <cmocka.h>
@@ -173,29 +174,78 @@ static void a_stranger_under_our_uid_is_named(void **state)
 	close(pair[1]);
 }
 
-/* Root in name only: a container that keeps no CAP_KILL could not end a role that hangs. */
-static void root_without_kill_is_refused(void **state)
+/* What the check of root says in a child without these capabilities, with a group or without:
+ * NULL when nothing. */
+static const char *root_without(uint32_t capabilities, bool group)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
-	int status;
+	static char text[sizeof(err.text)];
+	const gid_t groups[] = { 5 };
+	int pair[2];
+	ssize_t n;
 	pid_t pid;
+
+	assert_int_equal(pipe(pair), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setgroups(group ? 1 : 0, groups) != 0 ||
+		    syscall(SYS_capget, &header, data) != 0)
+			_exit(1);
+		data[0].effective &= ~capabilities;
+		if (syscall(SYS_capset, &header, data) != 0)
+			_exit(2);
+		if (preconditions_check_root(&err) == 0)
+			(void)snprintf(err.text, sizeof(err.text), "nothing");
+		_exit(write(pair[1], err.text, strlen(err.text) + 1) > 0 ? 0 : 3);
+	}
+	assert_true(pid > 0);
+	close(pair[1]);
+	n = read(pair[0], text, sizeof(text));
+	close(pair[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(n > 0);
+	return strcmp(text, "nothing") == 0 ? NULL : text;
+}
+
+/* Root in name only: a container that keeps no CAP_KILL could not end a role that hangs, if that
+ * has another uid. Groups that nobody can give up end the start, before a loader does (F27). */
+static void root_in_name_only_is_refused(void **state)
+{
+	const uint32_t kill_it = 1U << CAP_KILL, uids = 1U << CAP_SETUID | 1U << CAP_SETGID;
 
 	(void)state;
 	if (geteuid() != 0)
 		skip();
-	assert_int_equal(preconditions_check_root(&err), 0);
-	pid = fork();
-	if (pid == 0) {
-		if (syscall(SYS_capget, &header, data) != 0)
-			_exit(1);
-		data[0].effective &= ~(1U << CAP_KILL);
-		if (syscall(SYS_capset, &header, data) != 0)
-			_exit(2);
-		_exit(preconditions_check_root(&err) == -1 && strstr(err.text, "CAP_KILL") ? 0 : 3);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	assert_null(root_without(0, false));
+	assert_null(root_without(0, true));
+	assert_non_null(strstr(root_without(kill_it, false), "CAP_KILL"));
+	assert_null(root_without(kill_it | uids, false));
+	assert_null(root_without(uids, false));
+	assert_non_null(strstr(root_without(uids, true), "supplementary groups"));
+}
+
+/* F26: what one uid for all cannot do is named, and nothing else is refused for it. */
+static void one_uid_for_all_has_its_bounds(void **state)
+{
+	static struct us_config config;
+	const unsigned here = SANDBOX_ALL & ~(unsigned)SANDBOX_UID_SEPARATION;
+
+	(void)state;
+	config.mode = CONFIG_STANDBY;
+	assert_int_equal(preconditions_check_one_uid(here, &config, &err), 0);
+	assert_int_equal(
+	    preconditions_check_one_uid(here & ~(unsigned)SANDBOX_LANDLOCK_FS, &config, &err), -1);
+	assert_non_null(strstr(err.text, "landlock-fs is missing, too"));
+	config.argument_count = 1;
+	assert_int_equal(preconditions_check_one_uid(here, &config, &err), -1);
+	assert_non_null(strstr(err.text, "`workload:` needs it"));
+	assert_int_equal(preconditions_check_one_uid(SANDBOX_UID_SEPARATION, &config, &err), 0);
+	config.argument_count = 0;
+	config.mode = CONFIG_FOLLOWER;
+	assert_int_equal(preconditions_check_one_uid(here, &config, &err), -1);
+	assert_non_null(strstr(err.text, "`mode: follower` needs it"));
+	assert_int_equal(preconditions_check_one_uid(SANDBOX_UID_SEPARATION, &config, &err), 0);
 }
 
 int main(void)
@@ -207,7 +257,8 @@ int main(void)
 		cmocka_unit_test(needless_waivers_are_named),
 		cmocka_unit_test(special_ids_are_refused),
 		cmocka_unit_test(a_stranger_under_our_uid_is_named),
-		cmocka_unit_test(root_without_kill_is_refused),
+		cmocka_unit_test(root_in_name_only_is_refused),
+		cmocka_unit_test(one_uid_for_all_has_its_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

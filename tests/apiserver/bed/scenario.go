@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -12,6 +13,18 @@ import (
 	"understudy.test/bed/demo"
 	"understudy.test/bed/pair"
 )
+
+// noLandlock becomes a command, as on a kernel without Landlock.
+func noLandlock(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	if len(args) == 0 {
+		return usageError("want a command")
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return err
+	}
+	return pair.ExecWithoutLandlock(path, args, os.Environ())
+}
 
 // runScenario brings up clusters and a pair, runs one scenario, and takes all down unless it is to
 // be kept. Each fact is a line `ok - ...`.

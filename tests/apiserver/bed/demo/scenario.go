@@ -23,6 +23,7 @@ var (
 	}
 	otherHands = []step{{"another hand on HubRole", (*story).hubRoleOfAnotherHand}}
 	audits     = []step{{"an audit of both hubs", (*story).audited}}
+	waivers    = []step{{"protections that are missing", (*story).waiversHold}, {"one uid for all", (*story).oneUID}}
 	switched   = []step{
 		{"who may command, and what is no command", (*story).commandHostile},
 		{"each check of a switchover", (*story).checkSwitchover},
@@ -42,6 +43,7 @@ var (
 		"audit":      slices.Concat(steps[:3], audits),
 		"runbook":    slices.Concat(steps[:4], []step{{"the runbook", (*story).runbook}}),
 		"hands":      slices.Concat(steps[:3], otherHands),
+		"waivers":    slices.Concat(steps[:3], waivers),
 		"upgrade":    slices.Concat(steps[:4], upgraded),
 	}
 )
@@ -70,7 +72,7 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 		s.a.Programs = s.before()
 	}
 	for _, h := range p.Hubs {
-		if !slices.Contains([]string{"switchover", "reload", "upgrade", "bootstrap", "runbook"}, name) {
+		if !slices.Contains([]string{"switchover", "reload", "upgrade", "bootstrap", "runbook", "waivers"}, name) {
 			p.Proxied = []string{"understudy-peer-observer"}
 			if err := h.Cluster.Start(cluster.Proxy); err != nil {
 				return p, err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +45,9 @@ func (h *Hub) Configure(ctx context.Context) error {
 	return h.place()
 }
 
+// Rewrite writes a hub's configuration anew, from what bootstrap made last.
+func (h *Hub) Rewrite() error { return h.place() }
+
 // place takes the hub's folder of bootstrap's output to where its understudyd reads it, with what a
 // bed has otherwise.
 func (h *Hub) place() error {
@@ -71,10 +75,14 @@ func (h *Hub) place() error {
 // surroundings are the keys of a bed's machine, the same for hubs and workers.
 func (h *Hub) surroundings() string {
 	directory, uidBase := h.seenRun()
-	return "workload: {command: [/bin/sleep, infinity], stop-grace: 0s}\n" +
+	workload, waived := "workload: {command: [/bin/sleep, infinity], stop-grace: 0s}\n", strings.Join(h.Lacks, ", ")
+	if slices.Contains(h.Lacks, UIDSeparation) && !h.Refuses {
+		workload = ""
+	}
+	return workload +
 		fmt.Sprintf("listen: {http: \"127.0.0.1:%d\"}\n", h.port) +
 		fmt.Sprintf("dial: {allow: [%s]}\n", h.pair.reachable()) +
-		fmt.Sprintf("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}\nallow-missing: []\n", directory, uidBase)
+		fmt.Sprintf("run: {directory: %s, uid-base: %d, status-group: root, admin-group: root}\nallow-missing: [%s]\n", directory, uidBase, waived)
 }
 
 // copyFolder copies the machine's certificates and credentials into one folder, and returns its

@@ -93,6 +93,10 @@ type Hub struct {
 	index     int
 	port      int
 	daemon    *Process
+	// Lacks are protections that its understudyd starts without, and whose names stand in
+	// allow-missing, unless Refuses.
+	Lacks   []string
+	Refuses bool
 	// Programs is where understudyd and the roles lie, "" for what make built.
 	Programs string
 }

@@ -70,7 +70,8 @@ func (h *Hub) Start() (err error) {
 	if programs == "" {
 		programs = filepath.Join(h.pair.Root, "build")
 	}
-	argv := append(h.Cluster.Enter(), filepath.Join(programs, "understudyd"), "--config", h.Config())
+	argv := append(h.Cluster.Enter(), h.lacking()...)
+	argv = append(argv, filepath.Join(programs, "understudyd"), "--config", h.Config())
 	h.daemon, err = h.pair.Start(h.Log(), argv...)
 	return err
 }
