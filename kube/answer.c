@@ -323,3 +323,16 @@ void answer_not_dialed(struct kube_answer *answer, enum dial_outcome outcome, st
 		put_printable(answer->message + have, sizeof(answer->message) - have, address);
 	}
 }
+
+const char *answer_version(const json_t *object)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *version = kube_json_text(metadata, "resourceVersion");
+
+	return *version && strlen(version) < ANSWER_VERSION_BYTES ? version : NULL;
+}
+
+bool answer_is_named(const json_t *object)
+{
+	return kube_json_text(json_object_get(object, "metadata"), "name")[0] != '\0';
+}

@@ -6,6 +6,7 @@
 #define KUBE_ANSWER_H
 
 #include <curl/curl.h>
+#include <jansson.h>
 
 #include "kube/client.h"
 
@@ -28,5 +29,12 @@ void answer_too_long(struct kube_answer *answer, size_t most);
 void answer_not_dialed(struct kube_answer *answer, enum dial_outcome outcome, struct str address);
 void answer_set(
     struct kube_answer *answer, enum kube_class class, enum peer_why why, const char *words);
+
+/* Of a version, with its end. */
+#define ANSWER_VERSION_BYTES 64
+/* The resourceVersion of an object out of an answer or event, borrowed; NULL when this is no
+ * Kubernetes object. Has it a name? */
+const char *answer_version(const json_t *object);
+bool answer_is_named(const json_t *object);
 
 #endif

@@ -343,7 +343,26 @@ int kube_client_credential(
 	target->credential = fresh;
 	target->refused_ns = 0;
 	client_kick(client);
+	for (struct kube_renewal *renewal = client->renewals; renewal; renewal = renewal->next)
+		if (renewal->target == fresh->target)
+			renewal->renewed(renewal->arg);
 	return 0;
+}
+
+void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	renewal->next = client->renewals;
+	client->renewals = renewal;
+}
+
+void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	struct kube_renewal **at = &client->renewals;
+
+	while (*at && *at != renewal)
+		at = &(*at)->next;
+	if (*at)
+		*at = renewal->next;
 }
 
 void kube_client_redial(struct kube_client *client, unsigned number)

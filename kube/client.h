@@ -106,6 +106,16 @@ bool kube_client_identity(
 /* All that a role does with an identity that arrives: takes it over as above, answers the
  * supervisor, shows it to the monitor. False when it was refused (logged; the old one stays). */
 bool kube_client_take(struct kube_client *client, const struct msg_credential *credential);
+/* Told when a target has another identity: what failed with the old one need not wait any longer.
+ * Its owner keeps it until it is taken back; `renewed` may set timers and ask, nothing else. */
+struct kube_renewal {
+	struct kube_renewal *next; /* the client's */
+	unsigned target;
+	void (*renewed)(void *arg);
+	void *arg;
+};
+void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal);
+void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal);
 /* Shows the monitor the identity of a target, if there is one: for a monitor that is new. */
 void kube_client_show(struct kube_client *client, unsigned target);
 /* Asks the server of this target what our identity may do there, soon and every five minutes, and

@@ -112,6 +112,7 @@ struct kube_client {
 	uint64_t last_id, last_epoch, last_dial;
 	struct loop_timer curl_timer, kick, redial, trim;
 	struct kube_rights *rights; /* rights.c */
+	struct kube_renewal *renewals;
 	bool pumping; /* inside client_pump: whoever wants something done just notes it */
 	bool work;    /* something was noted */
 	bool added;   /* libcurl has a new request to look at */

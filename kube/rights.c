@@ -219,8 +219,11 @@ void kube_rights_watch(struct kube_client *client, unsigned target)
 			.timer = { .fire = on_timer, .arg = rights } };
 		client->rights = rights;
 	}
-	if (rights->id == 0)
-		loop_timer_set(client->loop, &rights->timer, base_clock_boot_ns() + FIRST_NS);
+	/* An answer to the identity before would stand for five minutes. */
+	kube_client_cancel(client, rights->id);
+	rights->id = 0;
+	rights->place = RIGHTS_AT_HOME;
+	loop_timer_set(client->loop, &rights->timer, base_clock_boot_ns() + FIRST_NS);
 }
 
 void kube_rights_show(struct kube_client *client, unsigned target)

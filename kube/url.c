@@ -3,6 +3,7 @@
  */
 #include "kube/url.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_unreserved(char c)
@@ -57,6 +58,14 @@ void kube_url_path(struct buf *out, const char *group, const char *version, cons
 		if (out->data)
 			out->data[before] = '\0';
 	}
+}
+
+void kube_url_query_number(struct buf *out, const char *key, uint64_t value)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	kube_url_query(out, key, text);
 }
 
 void kube_url_query(struct buf *out, const char *key, const char *value)

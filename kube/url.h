@@ -15,5 +15,6 @@ void kube_url_path(struct buf *out, const char *group, const char *version, cons
     const char *namespace, const char *name, const char *subresource);
 /* Appends "key=value" with '&' where needed, value escaped. */
 void kube_url_query(struct buf *out, const char *key, const char *value);
+void kube_url_query_number(struct buf *out, const char *key, uint64_t value);
 
 #endif

@@ -49,11 +49,13 @@ struct kube_watch {
 	unsigned depth; /* of our callers' callbacks on the stack */
 	bool stopped;   /* freed when depth is 0 again */
 	struct loop_timer timer;
-	char version[64]; /* "": a list comes next */
-	char listed[64];  /* of the list in progress */
-	char *token;      /* of its next page */
-	bool unpaged;     /* the token expired: the whole list in one answer */
+	char version[ANSWER_VERSION_BYTES]; /* "": a list comes next */
+	char listed[ANSWER_VERSION_BYTES];  /* of the list in progress */
+	char *token;                        /* of its next page */
+	bool unpaged;                       /* the token expired: the whole list in one answer */
 	unsigned failures;
+	bool told_when; /* the last failure came with a Retry-After */
+	struct kube_renewal renewal;
 	int64_t started_ns;
 	unsigned events; /* of this stream */
 	struct lines lines;
@@ -151,6 +153,7 @@ static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 	enum watch_state state = watch->state;
 
 	watch->failures++;
+	watch->told_when = answer->retry_after_ms > 0;
 	if (answer->class == KUBE_GONE && state == WATCH_LISTING && watch->token)
 		watch->unpaged = true;
 	if (answer->too_long && state == WATCH_LISTING) {
@@ -183,22 +186,6 @@ static void fail_with(
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
-/* The object's resourceVersion, NULL when this is no Kubernetes object. */
-static const char *version_of(const json_t *object)
-{
-	const json_t *metadata = json_object_get(object, "metadata");
-	const char *version = kube_json_text(metadata, "resourceVersion");
-
-	if (!*version || strlen(version) >= sizeof(((struct kube_watch *)0)->version))
-		return NULL;
-	return version;
-}
-
-static bool is_named(const json_t *object)
-{
-	return kube_json_text(json_object_get(object, "metadata"), "name")[0] != '\0';
-}
-
 /* The list is whole: everything that it did not name is absent. */
 static bool synced(struct kube_watch *watch, const char *version)
 {
@@ -227,7 +214,7 @@ static bool begin(struct kube_watch *watch)
 static const char *take_page(struct kube_watch *watch, const json_t *list)
 {
 	const json_t *items = json_object_get(list, "items"), *item;
-	const char *version = version_of(list), *kind = kube_json_text(list, "kind");
+	const char *version = answer_version(list), *kind = kube_json_text(list, "kind");
 	const json_t *metadata = json_object_get(list, "metadata");
 	const char *token = kube_json_text(metadata, "continue");
 	uint64_t attempt = watch->attempt;
@@ -241,8 +228,8 @@ static const char *take_page(struct kube_watch *watch, const json_t *list)
 	if (!*token && kube_json_integer(metadata, "remainingItemCount", 0) > 0)
 		return "the list ends before its last page";
 	json_array_foreach(items, i,
-	    item) if (!is_named(item) ||
-		      !version_of(item)) return "the list holds something that is no object";
+	    item) if (!answer_is_named(item) ||
+		      !answer_version(item)) return "the list holds something that is no object";
 	if (!watch->listed[0])
 		(void)str_copy(watch->listed, sizeof(watch->listed), str_of(version));
 	json_array_foreach(items, i, item)
@@ -329,7 +316,7 @@ static bool take_change(struct kube_watch *watch, enum kube_watch_event event, c
 	uint64_t attempt = watch->attempt;
 	bool initial = watch->state == WATCH_INITIAL;
 
-	if (!is_named(object))
+	if (!answer_is_named(object))
 		return break_off(watch, KUBE_BLIND, "an event without an object");
 	if (initial && event != KUBE_WATCH_DELETED)
 		event = KUBE_WATCH_LISTED;
@@ -354,7 +341,7 @@ static bool take_event(struct kube_watch *watch, const json_t *event)
 
 	if (strcmp(type, "ERROR") == 0)
 		return take_error(watch, object);
-	version = version_of(object);
+	version = answer_version(object);
 	if (!version)
 		return break_off(watch, KUBE_BLIND, "an event without a resourceVersion");
 	watch->events++;
@@ -448,14 +435,6 @@ static void on_stream_end(void *arg, const struct kube_answer *answer)
 
 /* --- Attempts ------------------------------------------------------------------------------- */
 
-static void put_number(struct buf *query, const char *key, uint64_t value)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	kube_url_query(query, key, text);
-}
-
 /* A consistent list: the first page names no resourceVersion (never 0: M3), the token's carry it.
  */
 static void start_list(struct kube_watch *watch, struct buf *query)
@@ -467,7 +446,7 @@ static void start_list(struct kube_watch *watch, struct buf *query)
 
 	watch->state = WATCH_LISTING;
 	if (!watch->unpaged) {
-		put_number(query, "limit", watch->page);
+		kube_url_query_number(query, "limit", watch->page);
 		ask.most_bytes = PAGE_BYTES;
 	}
 	if (watch->token)
@@ -485,7 +464,8 @@ static void start_stream(struct kube_watch *watch, struct buf *query)
 
 	kube_url_query(query, "watch", "true");
 	kube_url_query(query, "allowWatchBookmarks", "true");
-	put_number(query, "timeoutSeconds", WATCH_LEAST_S + base_random_u64() % WATCH_SPREAD_S);
+	kube_url_query_number(
+	    query, "timeoutSeconds", WATCH_LEAST_S + base_random_u64() % WATCH_SPREAD_S);
 	if (watch->state == WATCH_INITIAL) {
 		kube_url_query(query, "sendInitialEvents", "true");
 		kube_url_query(query, "resourceVersionMatch", "NotOlderThan");
@@ -551,6 +531,16 @@ static void on_timer(void *arg, int64_t now_ns)
 	leave(watch);
 }
 
+/* What failed with the old identity is tried with the new one now. */
+static void on_renewed(void *arg)
+{
+	struct kube_watch *watch = arg;
+
+	watch->failures = 0;
+	if (watch->state == WATCH_WAITING && !watch->told_when)
+		wait_ms(watch, 0);
+}
+
 /* --- Interface ------------------------------------------------------------------------------ */
 
 struct kube_watch *kube_watch_start(struct kube_client *client, struct loop *loop,
@@ -572,6 +562,9 @@ struct kube_watch *kube_watch_start(struct kube_client *client, struct loop *loo
 	watch->selectors = options->query ? strdup(options->query) : NULL;
 	CHECK(watch->path && (watch->selectors || !options->query));
 	watch->timer = (struct loop_timer){ .fire = on_timer, .arg = watch };
+	watch->renewal =
+	    (struct kube_renewal){ .target = options->target, .renewed = on_renewed, .arg = watch };
+	kube_client_on_renewal(client, &watch->renewal);
 	wait_ms(watch, 0);
 	return watch;
 }
@@ -591,6 +584,7 @@ void kube_watch_stop(struct kube_watch *watch)
 		return;
 	give_up_request(watch);
 	loop_timer_cancel(watch->loop, &watch->timer);
+	kube_client_off_renewal(watch->client, &watch->renewal);
 	watch->stopped = true;
 	if (watch->depth == 0)
 		free_watch(watch);

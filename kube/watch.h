@@ -1,8 +1,8 @@
 /*
  * List, then watch, for ever: the one reflector of this tree. With sendInitialEvents where the
  * server has it, else paged lists; bookmarks; 410 in all its forms starts a new list; back-off
- * with jitter between attempts, Retry-After honoured (L79, M3, leases-and-mirrors). Objects are
- * handed out one by one and not kept.
+ * with jitter between attempts, ended by a new identity, Retry-After honoured (L79, M3,
+ * leases-and-mirrors). Objects are handed out one by one and not kept.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H

@@ -203,8 +203,12 @@ void bindings_begin(struct publisher *publisher)
 		.path = "/api/v1/namespaces",
 		.deadline_ms = OTHER_REQUEST_MS };
 
-	if (publisher->namespace_watch)
+	if (publisher->namespace_watch) {
+		for (unsigned i = 0; i < publisher->namespace_count; i++)
+			plan_renewed(&publisher->namespaces[i]->plan);
+		bindings_step(publisher);
 		return;
+	}
 	publisher->namespaces = calloc(NAMESPACES_MAX, sizeof(struct mirrored *));
 	CHECK(publisher->namespaces);
 	publisher->binding_timer = (struct loop_timer){ .fire = on_timer, .arg = publisher };

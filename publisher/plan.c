@@ -33,6 +33,14 @@ struct plan_action plan_step(
 	return (struct plan_action){ PLAN_WRITE, 0 };
 }
 
+void plan_renewed(struct plan *plan)
+{
+	if (!plan->failed)
+		return;
+	plan->failures = 0;
+	plan->next_try_ns = 0;
+}
+
 void plan_written(struct plan *plan, uint64_t term, enum plan_outcome outcome, int64_t now_ns)
 {
 	int64_t delay_ns = PLAN_BACKOFF_MIN_NS;

@@ -48,6 +48,8 @@ bool plan_endpoint_usable(const char *endpoint);
  * new term is always stamped (G1). */
 struct plan_action plan_step(
     const struct plan *plan, const struct plan_permit *permit, bool same, int64_t now_ns);
+/* Another identity is in use: a write that failed is tried again at once. */
+void plan_renewed(struct plan *plan);
 void plan_written(struct plan *plan, uint64_t term, enum plan_outcome outcome, int64_t now_ns);
 /* persisted: the answer holds what was written (L106). */
 enum plan_outcome plan_outcome_of(const struct kube_answer *answer, bool persisted);

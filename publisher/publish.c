@@ -330,9 +330,14 @@ void publish_begin(struct publisher *publisher)
 		.path = "/apis/controller.kubeslice.io/v1alpha1/clusters",
 		.deadline_ms = OTHER_REQUEST_MS };
 
-	if (!publisher->cluster_watch)
+	if (!publisher->cluster_watch) {
 		publisher->cluster_watch = kube_watch_start(publisher->client,
 		    role_loop(publisher->process), &options, &watch_ops, publisher);
+		return;
+	}
+	for (unsigned i = 0; i < publisher->cluster_count; i++)
+		plan_renewed(&publisher->clusters[i]->plan);
+	step(publisher);
 }
 
 /* --- Life ------------------------------------------------------------------------------------- */

@@ -86,7 +86,7 @@ extern const struct role_ops publisher_ops;
 /* --- publish.c --- */
 void publish_open(struct publisher *publisher);
 void publish_close(struct publisher *publisher);
-/* The credential is there: starts watching, once. */
+/* A credential is there: starts watching, once; with another one what failed is tried again. */
 void publish_begin(struct publisher *publisher);
 void publish_permit(struct publisher *publisher, const struct plan_permit *permit);
 /* The CA that workers need to trust our endpoint; empty: unreadable, published without (L105). */

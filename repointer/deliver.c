@@ -134,6 +134,17 @@ static void on_timer(void *arg, int64_t now_ns)
 	read_secret(arg);
 }
 
+void deliver_soon(struct member *member)
+{
+	struct delivery *delivery = &member->delivery;
+
+	if (delivery->failures == 0 || delivery->id)
+		return;
+	delivery->failures = 0;
+	loop_timer_set(
+	    role_loop(member->repointer->process), &delivery->timer, base_clock_boot_ns());
+}
+
 void deliver_forget(struct member *member)
 {
 	struct delivery *delivery = &member->delivery;

@@ -75,6 +75,7 @@ static void on_credential(void *ctx, const struct msg_credential *m)
 	CHECK(member);
 	if (kube_client_take(repointer->client, m))
 		watch_start(member);
+	deliver_soon(member);
 	rehearse_soon(member);
 	doors_soon(member);
 }

@@ -155,6 +155,8 @@ void doors_show(const struct member *member);
 
 /* --- deliver.c --- */
 void deliver_begin(struct member *member, const struct msg_hub_token *m);
+/* Another identity is in use: what failed is tried again at once. */
+void deliver_soon(struct member *member);
 void deliver_forget(struct member *member);
 
 #endif

@@ -183,6 +183,20 @@ void engine_rejudge(struct engine *engine, int64_t now_ns)
 		}
 }
 
+void engine_renewed(struct engine *engine, int64_t now_ns)
+{
+	struct item *next;
+
+	for (struct item *item = engine->delayed.first; item; item = next) {
+		next = item->next;
+		if (!item->unheard)
+			continue;
+		item->attempts = 0;
+		item->retry_ns = 0;
+		engine_settle(engine, item, now_ns);
+	}
+}
+
 static void wake_delayed(struct engine *engine, int64_t now_ns)
 {
 	struct item *next;
@@ -542,6 +556,7 @@ void engine_failed(struct engine *engine, const struct engine_order *order,
 	}
 	if (item->attempts < UINT8_MAX)
 		item->attempts++;
+	item->unheard = class == KUBE_BLIND || class == KUBE_UNAUTHORIZED;
 	item->retry_ns = now_ns + wait_after(engine, item, order->action, failure);
 	if (class != KUBE_CONFLICT && class != KUBE_EXISTS && !item->recreate) {
 		if (engine->kind_streak[item->kind] < UINT16_MAX)

@@ -80,6 +80,8 @@ void engine_close(struct engine *engine);
 bool engine_is_open(const struct engine *engine);
 /* A new grant, a pause, a drain: everything is judged anew. */
 void engine_rejudge(struct engine *engine, int64_t now_ns);
+/* Another identity is in use: what failed for the old one is tried now. */
+void engine_renewed(struct engine *engine, int64_t now_ns);
 
 /* The source has the object. live: a watch said so; else list number `pass`. Returns the item when
  * its copy's text should be held (store_hold), else NULL. */

@@ -115,8 +115,10 @@ static void on_credential(void *context, const struct msg_credential *credential
 {
 	struct syncer *syncer = context;
 
-	if (kube_client_take(syncer->client, credential))
-		syncer_advance_soon(syncer);
+	if (!kube_client_take(syncer->client, credential))
+		return;
+	engine_renewed(&syncer->engine, base_clock_boot_ns());
+	syncer_advance_soon(syncer);
 }
 
 static void on_link(void *context, struct link *link)

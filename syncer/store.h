@@ -93,6 +93,7 @@ struct item {
 	bool observed : 1; /* a watch saw the source's object go */
 	bool braked : 1;   /* the brake holds its deletion */
 	bool refused : 1;  /* the server will not take it as it is */
+	bool unheard : 1;  /* the last failure was our identity's: nobody looked at the write */
 	bool reported : 1; /* an event was asked for since it last was in order */
 	bool pruned : 1;   /* the server dropped fields; told once */
 	bool created : 1;  /* by us, and not yet as it should be */

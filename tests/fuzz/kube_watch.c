@@ -63,6 +63,19 @@ uint64_t kube_client_ask(
 	return kube_client_stream(client, ask, 0, NULL, done, arg);
 }
 
+/* No identity changes here. */
+void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	(void)client;
+	(void)renewal;
+}
+
+void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	(void)client;
+	(void)renewal;
+}
+
 void kube_client_cancel(struct kube_client *client, uint64_t id)
 {
 	(void)client;

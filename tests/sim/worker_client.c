@@ -291,6 +291,19 @@ uint64_t kube_client_ask(
 	return r->id;
 }
 
+/* Of watches, which wait their time in this world. */
+void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	(void)client;
+	(void)renewal;
+}
+
+void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	(void)client;
+	(void)renewal;
+}
+
 void kube_client_cancel(struct kube_client *client, uint64_t id)
 {
 	for (struct request *r = client->actor->w->requests; r; r = r->next)

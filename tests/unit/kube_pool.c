@@ -218,6 +218,44 @@ static void test_no_credential(void **state)
 	assert_false(kube_client_has(role.client, 4));
 }
 
+static void on_renewed(void *arg)
+{
+	++*(unsigned *)arg;
+}
+
+/* Who waits after a failure is told of a new identity, of its own target only; one that is refused
+ * is none. */
+static void test_a_new_identity_is_told(void **state)
+{
+	unsigned count[3] = { 0 };
+	struct kube_renewal renewals[3] = {
+		{ .target = 3, .renewed = on_renewed, .arg = &count[0] },
+		{ .target = 4, .renewed = on_renewed, .arg = &count[1] },
+		{ .target = 3, .renewed = on_renewed, .arg = &count[2] },
+	};
+	struct msg_credential credential = identity(3);
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		kube_client_on_renewal(role.client, &renewals[i]);
+	take(&credential);
+	assert_int_equal(count[0], 1);
+	assert_int_equal(count[1], 0);
+	assert_int_equal(count[2], 1);
+	credential.ca = STR_LIT("no certificate");
+	assert_int_equal(kube_client_credential(role.client, &credential, &err), -1);
+	assert_int_equal(count[0], 1);
+	kube_client_off_renewal(role.client, &renewals[0]);
+	kube_client_off_renewal(role.client, &renewals[0]); /* twice is once */
+	credential = identity(3);
+	take(&credential);
+	assert_int_equal(count[0], 1);
+	assert_int_equal(count[2], 2);
+	kube_client_off_renewal(role.client, &renewals[1]);
+	kube_client_off_renewal(role.client, &renewals[2]);
+}
+
 /* P36: of no question of ours, or of one that is answered already. */
 static void test_answers_without_a_question(void **state)
 {
@@ -245,6 +283,7 @@ int main(void)
 		TEST(client_certificate),
 		TEST(wrong_authority_and_wrong_name_are_blindness),
 		TEST(no_credential),
+		TEST(a_new_identity_is_told),
 		TEST(answers_without_a_question),
 	};
 	int failed;

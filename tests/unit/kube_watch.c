@@ -285,6 +285,37 @@ static void test_backoff(void **state)
 	finish();
 }
 
+/* A minute of back-off that an old token or CA has earned is not the new one's; what the server
+ * asked for by itself is. */
+static void test_a_new_identity_ends_the_wait(void **state)
+{
+	int64_t began_ns;
+
+	(void)state;
+	follow();
+	for (int i = 0; i < 8; i++) {
+		fail_with(i % 2 ? KUBE_UNAUTHORIZED : KUBE_BLIND);
+		if (i < 7)
+			(void)wait_over();
+	}
+	assert_true(timer_at_ns - now_ns >= 15 * BASE_NS_PER_S);
+	began_ns = now_ns;
+	assert_int_equal(renewal->target, 7);
+	renewal->renewed(renewal->arg);
+	assert_int_equal(wait_over(), 0);
+	assert_int_equal(now_ns, began_ns);
+	expect_asked("resourceVersion=10"); /* nothing is listed anew for it */
+	fail_with(KUBE_SILENT);
+	assert_in_range(wait_over(), 250, 500); /* and nothing of the old failures counts */
+	answer_with((struct kube_answer){ .class = KUBE_THROTTLED, .retry_after_ms = 70000 });
+	renewal->renewed(renewal->arg);
+	assert_int_equal(wait_over(), 70000);
+	renewal->renewed(renewal->arg); /* one that asks goes on asking */
+	assert_int_not_equal(asked.id, 0);
+	finish();
+	assert_null(renewal);
+}
+
 /* A server that takes a watch and drops it at once must not be asked in a circle. */
 static void test_streams_that_end_at_once(void **state)
 {
@@ -422,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_after_failures),
 		cmocka_unit_test(test_a_stubborn_server_error_lists),
 		cmocka_unit_test(test_backoff),
+		cmocka_unit_test(test_a_new_identity_ends_the_wait),
 		cmocka_unit_test(test_streams_that_end_at_once),
 		cmocka_unit_test(test_hostile_lists),
 		cmocka_unit_test(test_hostile_events),

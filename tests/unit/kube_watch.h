@@ -82,6 +82,21 @@ uint64_t kube_client_ask(
 	return kube_client_stream(client, ask, UINT32_MAX, NULL, done, arg);
 }
 
+static struct kube_renewal *renewal; /* the watch's, while it wants one */
+
+void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *wanted)
+{
+	(void)client;
+	renewal = wanted;
+}
+
+void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *wanted)
+{
+	(void)client;
+	assert_ptr_equal(renewal, wanted);
+	renewal = NULL;
+}
+
 void kube_client_cancel(struct kube_client *client, uint64_t id)
 {
 	(void)client;

@@ -84,6 +84,22 @@ static void failures_back_off_to_half_a_minute_L108(void **state)
 	assert_int_equal(plan.failures, 0);
 }
 
+static void a_new_identity_ends_the_wait_of_what_failed(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		plan_written(&plan, 4, PLAN_FAILED, S);
+	assert_int_equal(step(false, 2 * S), PLAN_WAIT);
+	plan_renewed(&plan);
+	assert_int_equal(step(false, 2 * S), PLAN_WRITE);
+	plan_written(&plan, 4, PLAN_FAILED, S);
+	assert_int_equal(plan.next_try_ns, S + 250 * MS);
+	/* What waits for another reason waits on. */
+	plan_written(&plan, 4, PLAN_PRUNED, S);
+	plan_renewed(&plan);
+	assert_int_equal(step(false, 60 * S), PLAN_WAIT);
+}
+
 static void a_pruned_field_is_told_and_not_written_in_a_loop_L106(void **state)
 {
 	(void)state;
@@ -137,6 +153,7 @@ int main(void)
 		cmocka_unit_test_setup(a_new_term_is_always_stamped_G1, reset),
 		cmocka_unit_test_setup(a_fence_that_lags_is_asked_again_soon_H4, reset),
 		cmocka_unit_test_setup(failures_back_off_to_half_a_minute_L108, reset),
+		cmocka_unit_test_setup(a_new_identity_ends_the_wait_of_what_failed, reset),
 		cmocka_unit_test_setup(
 		    a_pruned_field_is_told_and_not_written_in_a_loop_L106, reset),
 		cmocka_unit_test_setup(answers_have_their_outcome, reset),

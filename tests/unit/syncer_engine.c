@@ -273,6 +273,46 @@ static void policies_that_are_not_ready_are_waited_for_and_not_more(void **state
 	assert_int_equal(pending(), 0);
 }
 
+/* What an old token or CA kept from being written is written as soon as there is another one; what
+ * the server itself refused or put off waits its time. */
+static void a_new_identity_ends_the_wait_of_what_it_kept_back(void **state)
+{
+	static const enum kube_class classes[] = { KUBE_UNAUTHORIZED, KUBE_BLIND, KUBE_THROTTLED };
+	struct object *slice;
+	struct engine_order order;
+	int64_t end_ns;
+
+	(void)state;
+	slice = add(KIND_SLICE_CONFIG, "red");
+	sync_copies(1);
+	list_source(2);
+	for (unsigned i = 0; i < 3; i++) {
+		end_ns = w.now_ns + 300 * BASE_NS_PER_S;
+		for (; w.now_ns < end_ns; w.now_ns += BASE_NS_PER_S / 10)
+			while (engine_next(&w.engine, w.now_ns, &order))
+				fail_order(&order, classes[i]);
+		while (engine_next(&w.engine, w.now_ns, &order))
+			fail_order(&order, classes[i]);
+		assert_false(engine_next(&w.engine, w.now_ns + BASE_NS_PER_S / 100, &order));
+		engine_renewed(&w.engine, w.now_ns);
+		if (classes[i] == KUBE_THROTTLED) {
+			assert_false(engine_next(&w.engine, w.now_ns, &order));
+			continue;
+		}
+		assert_true(engine_next(&w.engine, w.now_ns, &order));
+		fail_order(&order, classes[i]);
+		while (engine_next(&w.engine, w.now_ns, &order))
+			fail_order(&order, classes[i]);
+		/* And from there as if nothing had failed before. */
+		w.now_ns += BASE_NS_PER_S;
+		assert_true(engine_next(&w.engine, w.now_ns, &order));
+		fail_order(&order, classes[i]);
+	}
+	run_for(80 * BASE_NS_PER_S);
+	assert_non_null(slice->local);
+	assert_int_equal(pending(), 0);
+}
+
 /* Whatever a server's no was, once it says yes the next try goes through (H7, M8). */
 static void what_was_refused_for_long_is_written_when_it_may(void **state)
 {
@@ -387,6 +427,7 @@ int main(void)
 		STORY(grant_and_term_are_respected),
 		STORY(pruned_field_is_told_once_and_not_written_again),
 		STORY(refusal_is_listed_and_tried_when_something_changes),
+		STORY(a_new_identity_ends_the_wait_of_what_it_kept_back),
 		STORY(what_was_refused_for_long_is_written_when_it_may),
 		STORY(policies_that_are_not_ready_are_waited_for_and_not_more),
 		STORY(window_is_kept_and_live_changes_go_first),

@@ -96,6 +96,19 @@ uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *w
 	return request->id;
 }
 
+/* Identities last for ever in this world. */
+void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	(void)client;
+	(void)renewal;
+}
+
+void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
+{
+	(void)client;
+	(void)renewal;
+}
+
 void kube_client_cancel(struct kube_client *client, uint64_t id)
 {
 	struct request *request = find(id);
