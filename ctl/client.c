@@ -35,8 +35,11 @@ static enum ctl_exit read_all(
 	char block[16384];
 	ssize_t n;
 
-	while ((n = recv(fd, block, sizeof(block), 0)) > 0 && !out->failed)
-		buf_append(out, block, (size_t)n);
+	/* A stop and its end, by ^Z and fg, interrupt a socket with a time-out (signal(7)). */
+	while (((n = recv(fd, block, sizeof(block), 0)) > 0 || (n < 0 && errno == EINTR)) &&
+	       !out->failed)
+		if (n > 0)
+			buf_append(out, block, (size_t)n);
 	if (n == 0 && out->len > 0 && !out->failed)
 		return CTL_DONE;
 	if (out->failed)

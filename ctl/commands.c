@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,6 +403,9 @@ enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *e
 	enum ctl_exit code = CTL_USAGE;
 	int at = 1;
 
+	/* Whoever started us may ignore the ends of its children, and that is inherited: kubectl's
+	 * would be lost, and with it that it failed. */
+	(void)signal(SIGCHLD, SIG_DFL);
 	for (; at < argc && argv[at][0] == '-'; at++) {
 		if (strcmp(argv[at], "-h") == 0 || strcmp(argv[at], "--help") == 0) {
 			commands_put_help(out);

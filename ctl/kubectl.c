@@ -139,7 +139,7 @@ enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *cons
 	struct child child = { 0 };
 	enum kubectl_outcome outcome;
 	size_t n = 2;
-	int status = 0;
+	int status = -1; /* an end that nobody saw is no success */
 
 	if (kubectl->kubeconfig) {
 		argv[n++] = "--kubeconfig";

@@ -5,11 +5,16 @@
  * servers are the scenario's (bed verbs).
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cmocka.h>
@@ -233,6 +238,41 @@ static void what_is_no_word_is_refused(void **state)
 	buf_free(&out);
 }
 
+/* Started by a process that ignores the ends of its children: that kubectl failed is told all the
+ * same, and nothing is called done or not there. */
+static void a_parent_that_ignores_ends_hides_none(void **state)
+{
+	char folder[] = "/tmp/understudyctl-test-XXXXXX", script[64];
+	struct buf out = buf_make(65536);
+	struct err err;
+	FILE *file;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(script, sizeof(script), "%s/kubectl", folder);
+	file = fopen(script, "w");
+	assert_non_null(file);
+	(void)fputs("#!/bin/sh\necho 'Error from server (Forbidden): no' >&2\nexit 1\n", file);
+	assert_int_equal(fchmod(fileno(file), 0700), 0);
+	assert_int_equal(fclose(file), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (signal(SIGCHLD, SIG_IGN) == SIG_ERR || setenv("PATH", folder, 1) != 0)
+			_exit(1);
+		if (RUN("list") != CTL_REFUSED || !strstr(err.text, "(Forbidden)"))
+			_exit(2);
+		(void)signal(SIGCHLD, SIG_IGN);
+		_exit(RUN("prune", "--older-than", "1d", "--yes", "x") == CTL_DONE ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	(void)unlink(script);
+	(void)rmdir(folder);
+	buf_free(&out);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +283,7 @@ int main(void)
 		cmocka_unit_test(what_is_unpacked_is_bounded),
 		cmocka_unit_test(names_and_spans),
 		cmocka_unit_test(what_is_no_word_is_refused),
+		cmocka_unit_test(a_parent_that_ignores_ends_hides_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include "ctl/operate.h"
 #include "tests/unit/ctl_daemon.h"
 
+#include <time.h>
+
 #define ID "\"operation\":\"00000000000000aa\""
 
 static void a_switchover_is_followed_to_its_end(void **state)
@@ -263,6 +265,53 @@ static void durations(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* As /proc has it: S sleeps, Z has ended. */
+static char state_of(pid_t pid)
+{
+	char name[32], text[512] = "";
+	FILE *file;
+	const char *at;
+
+	(void)snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	file = fopen(name, "r");
+	if (!file)
+		return 'X';
+	(void)!fread(text, 1, sizeof(text) - 1, file);
+	(void)fclose(file);
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' ? at[2] : 'X';
+}
+
+/* ^Z and fg while the answer is awaited: the command was taken, and that is what is told. */
+static void a_stop_and_its_end_lose_no_answer(void **state)
+{
+	const struct timespec moment = { 0, 1000000 };
+	int ended;
+	pid_t pid;
+
+	(void)state;
+	SERVE(NULL, "{\"outcome\":\"done\",\"text\":\"acknowledged\"}");
+	assert_int_equal(kill(daemon_pid, SIGSTOP), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit((int)RUN("acknowledge"));
+	assert_true(pid > 0);
+	for (int i = 0; i < 10000 && state_of(pid) != 'S'; i++)
+		(void)nanosleep(&moment, NULL);
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(pid, &ended, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(ended));
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	/* It is back in its wait, or has given up. */
+	for (int i = 0; i < 10000 && !strchr("SZ", state_of(pid)); i++)
+		(void)nanosleep(&moment, NULL);
+	assert_int_equal(kill(daemon_pid, SIGCONT), 0);
+	assert_int_equal(waitpid(pid, &ended, 0), pid);
+	assert_true(WIFEXITED(ended));
+	assert_int_equal(WEXITSTATUS(ended), CTL_DONE);
+	assert_non_null(strstr(asked(), "acknowledge"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +325,7 @@ int main(void)
 		TEST(a_drill_says_what_would_come_of_it),
 		TEST(json_is_the_answer_itself),
 		TEST(a_timeout_is_not_known_yet),
+		TEST(a_stop_and_its_end_lose_no_answer),
 		TEST(misuse_is_64_and_asks_nothing),
 		TEST(durations),
 	};
