@@ -260,13 +260,13 @@ static bool addressed(struct request *request)
 {
 	const struct us_config *config = request->elector->config;
 	const char *peer = config_text_at(config, config->hubs[1 - config->self].name);
-	const char *to = kube_json_text(request->body, "to");
+	const json_t *to = json_object_get(request->body, "to");
 	char text[256];
 
 	if (request->command.verb != COMMAND_SWITCHOVER)
 		return true;
 	annotations_put_handover(text, sizeof(text), request->command.operation, peer);
-	if ((!to[0] || strcmp(to, peer) == 0) && text[0])
+	if ((!to || strcmp(kube_json_text(request->body, "to"), peer) == 0) && text[0])
 		return true;
 	admin_refuse(request, text[0] ? "`to` is not the peer of this hub"
 				      : "the peer's name is too long for an offer");
@@ -346,6 +346,17 @@ static void command(struct request *request)
 /* --- Requests ----------------------------------------------------------------------------------
  */
 
+/* A "true" in quotes is no true: what was meant as a check must not be carried out. */
+static bool is_of_its_type(const char *key, const json_t *value)
+{
+	static const char *const flags[] = { "check", "force", "acceptIncomplete" };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(key, flags[i]) == 0)
+			return json_is_boolean(value);
+	return strcmp(key, "forMs") == 0 ? json_is_integer(value) : json_is_string(value);
+}
+
 /* Unknown words are refused: what is misspelt must not be taken for what it is not. */
 static bool keys_known(const struct request *request)
 {
@@ -358,7 +369,7 @@ static bool keys_known(const struct request *request)
 		int n = snprintf(word, sizeof(word), " %s ", key);
 
 		if (n < 3 || (size_t)n >= sizeof(word) || strchr(key, ' ') ||
-		    !strstr(request->row->keys, word))
+		    !strstr(request->row->keys, word) || !is_of_its_type(key, value))
 			return false;
 	}
 	return true;
@@ -381,7 +392,9 @@ static void handle(struct request *request)
 	} else if (!request->row) {
 		admin_refuse(request, "expected one JSON object with a known \"verb\"");
 	} else if (!keys_known(request)) {
-		admin_refuse(request, "the request has a member that its verb does not know");
+		admin_refuse(request,
+		    "the request has a member that its verb does not know, or of another "
+		    "type than it takes");
 	} else if (request->row->carry_out) {
 		request->row->carry_out(request);
 	} else {

@@ -34,6 +34,24 @@ static void F1_what_is_no_command_is_refused_and_does_nothing(void **state)
 	assert_int_equal(elector->admin.taken_count, 0);
 }
 
+/* A member of another type says something else than was meant: no check, no peer, no force. */
+static void a_member_of_another_type_is_not_left_out(void **state)
+{
+	static const char *const bad[] = { "{\"verb\":\"switchover\",\"check\":\"true\"}",
+		"{\"verb\":\"switchover\",\"check\":1}", "{\"verb\":\"switchover\",\"to\":null}",
+		"{\"verb\":\"promote\",\"check\":true,\"force\":\"yes\"}",
+		"{\"verb\":\"sync-resync\",\"check\":\"true\"}",
+		"{\"verb\":\"sync-resync\",\"kind\":[]}" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ASSERT_SAYS(bad[i], "of another type than it takes");
+		ASSERT_SAYS(bad[i], "{\"outcome\":\"refused\"");
+	}
+	assert_int_equal(elector->admin.taken_count, 0);
+	assert_int_equal(role.asked, 0);
+}
+
 /* Where there is no peer there is nothing to command, and nothing is touched. */
 static void without_a_peer_every_command_is_refused(void **state)
 {
@@ -84,6 +102,7 @@ static void B15_checks_are_told_and_change_nothing(void **state)
 	ASSERT_SAYS("{\"verb\":\"promote\",\"force\":true,\"check\":true}", "\"done\"");
 	assert_int_equal(elector->machine.state, STATE_STANDBY);
 	ASSERT_SAYS("{\"verb\":\"switchover\",\"to\":\"hub-b\"}", "not the peer");
+	ASSERT_SAYS("{\"verb\":\"switchover\",\"to\":\"\"}", "not the peer");
 	assert_int_equal(elector->admin.taken_count, 0);
 }
 
@@ -294,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(F1_what_is_no_command_is_refused_and_does_nothing),
+		TEST(a_member_of_another_type_is_not_left_out),
 		TEST(without_a_peer_every_command_is_refused),
 		TEST(H21_a_pause_is_done_at_once_and_shown),
 		TEST(five_a_minute_are_carried_out_and_refusals_are_free),

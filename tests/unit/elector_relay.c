@@ -91,7 +91,7 @@ static void H8_consent_is_for_the_list_that_was_seen(void **state)
 	    "no list");
 	ANSWERED(client_with("{\"verb\":\"sync-confirm-deletes\",\"list\":\"0000000000000000\"}\n"),
 	    "no list");
-	ANSWERED(client_with("{\"verb\":\"sync-discard\",\"list\":7}\n"), "no list");
+	ANSWERED(client_with("{\"verb\":\"sync-discard\",\"list\":7}\n"), "of another type");
 	ANSWERED(client_with("{\"verb\":\"sync-discard\",\"list\":\"00000000000000bb\"}\n"),
 	    "not this one");
 	ANSWERED(client_with("{\"verb\":\"sync-discard\",\"list\":\"00000000000000bb\",\"hub\":"
