@@ -70,10 +70,11 @@ static void on_ready(void *arg, uint32_t events)
 		events_remove(&supervisor->events, &supervisor->admin.watch);
 		return;
 	}
+	/* Also for one that cannot be accepted, for want of descriptors: it stays ready. */
+	supervisor->admin.spent++;
 	fd = accept4(supervisor->admin.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
-	supervisor->admin.spent++;
 	pass_on(supervisor, fd);
 	close(fd);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -72,13 +73,20 @@ static int close_supervisor(void **state)
 	return rmdir(directory);
 }
 
-static int dial(void)
+static int connect_only(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static int dial(void)
+{
+	int fd = connect_only();
+
 	(void)admin_due(&supervisor, base_clock_boot_ns());
 	events_turn(&supervisor.events, base_clock_boot_ns() + BASE_NS_PER_S / 20);
 	return fd;
@@ -215,6 +223,43 @@ static void F1_a_crowd_is_held_to_a_rate(void **state)
 		close(clients[i]);
 }
 
+/* Who cannot be accepted, because descriptors have run out, waits, and the loop does not turn in a
+ * circle about it. */
+static void without_descriptors_nothing_turns_in_a_circle(void **state)
+{
+	struct rlimit before, none;
+	struct us_ctl ctl;
+	int64_t from_ns;
+	int client, fd, free_fd;
+	unsigned turns = 0;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(admin_open(&supervisor, &err), 0);
+	client = connect_only();
+	free_fd = dup(0);
+	assert_true(free_fd > 0);
+	close(free_fd);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ (rlim_t)free_fd, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	from_ns = base_clock_boot_ns();
+	(void)admin_due(&supervisor, from_ns);
+	while (supervisor.admin.watch.fd >= 0 && turns++ < 1000)
+		events_turn(&supervisor.events, base_clock_boot_ns());
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_in_range(turns, 1, 999);
+	assert_true(admin_due(&supervisor, base_clock_boot_ns()) > from_ns);
+	while (supervisor.admin.watch.fd < 0)
+		(void)admin_due(&supervisor, base_clock_boot_ns());
+	events_turn(&supervisor.events, base_clock_boot_ns());
+	fd = take(&ctl);
+	assert_true(fd >= 0);
+	close(fd);
+	close(client);
+}
+
 static void F1_users_of_no_namespace_of_ours_are_nobody(void **state)
 {
 	(void)state;
@@ -235,6 +280,7 @@ int main(void)
 		TEST(a_group_may_be_let_in),
 		TEST(a_follower_has_no_such_socket),
 		TEST(F1_a_crowd_is_held_to_a_rate),
+		TEST(without_descriptors_nothing_turns_in_a_circle),
 		TEST(F1_users_of_no_namespace_of_ours_are_nobody),
 	};
 
