@@ -26,6 +26,8 @@
 #define CHECKED_AT_ONCE 16
 /* What a loader has for its last message after its release. */
 #define RELEASE_NS 5000000000LL
+/* Between two offers of what a holder does not take: a second, doubled so often. */
+#define NACK_DOUBLINGS 6
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
@@ -384,6 +386,19 @@ void credentials_on_role_end(struct process *role)
 	}
 }
 
+/* The holder goes on with what it had, if anything: the files are read again, soon and then ever
+ * less often, and what they hold counts as new whatever it is. */
+static void offer_again(struct identity *credential)
+{
+	unsigned doublings =
+	    credential->nacks < NACK_DOUBLINGS ? credential->nacks : NACK_DOUBLINGS;
+
+	credential->nacks++;
+	credential->pinned.fingerprint = 0;
+	credential->due = true;
+	credential->again_ns = base_clock_boot_ns() + (BASE_NS_PER_S << doublings);
+}
+
 void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
 {
 	struct supervisor *supervisor = role->supervisor;
@@ -397,11 +412,15 @@ void credentials_on_answer(struct process *role, const struct us_ctl *ctl)
 	if (!credentials_configured(supervisor, (unsigned)ctl->a[0]))
 		return; /* a reload has taken it away meanwhile */
 	(void)credentials_describe(supervisor, (unsigned)ctl->a[0], text, sizeof(text));
-	if (ctl->type == CONTROL_CRED_NACK)
+	if (ctl->type == CONTROL_CRED_NACK) {
 		log_error("%s: refused by %s: %s", text, role->name, ctl->blob);
-	else
-		log_write(ctl->a[1] > 1 ? LOG_INFO : LOG_DEBUG, "%s: %s uses generation %llu", text,
-		    role->name, (unsigned long long)ctl->a[1]);
+		if (ctl->a[1] == supervisor->identities[ctl->a[0]].generation)
+			offer_again(&supervisor->identities[ctl->a[0]]);
+		return;
+	}
+	supervisor->identities[ctl->a[0]].nacks = 0;
+	log_write(ctl->a[1] > 1 ? LOG_INFO : LOG_DEBUG, "%s: %s uses generation %llu", text,
+	    role->name, (unsigned long long)ctl->a[1]);
 }
 
 int64_t credentials_due(struct supervisor *supervisor, int64_t now_ns)

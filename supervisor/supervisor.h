@@ -116,6 +116,7 @@ struct identity {
 	uint64_t authorised; /* their stamp when an operator reloaded: what lies there may be
 				another identity (F7); 0: nothing */
 	struct children_backoff backoff;
+	unsigned nacks; /* generations in a row that the holder did not take */
 };
 
 struct result; /* of the loader that reads a configuration (configuration.c) */

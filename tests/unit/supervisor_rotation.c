@@ -256,6 +256,42 @@ static void a_401_reads_the_files_again(void **state)
 	assert_true(elector->killed);
 }
 
+/* What the holder does not take is no state that it is in for ever: the same files are read and
+ * handed over again, ever less often, until it takes them. */
+static void what_the_holder_refuses_is_offered_again(void **state)
+{
+	struct us_ctl answer = { .type = CONTROL_CRED_NACK, .a = { NUMBER, 1 }, .blob = "no room" },
+		      ctl;
+	int64_t before_ns, least_ns = BASE_NS_PER_S;
+
+	(void)state;
+	for (uint64_t generation = 1; generation < 12; generation++) {
+		load("a", "me", 7);
+		assert_int_equal(told(&ctl), CONTROL_CRED);
+		assert_int_equal(ctl.a[1], generation);
+		answer.a[1] = generation;
+		before_ns = base_clock_boot_ns();
+		credentials_on_answer(elector, &answer);
+		credentials_on_loader_end(loader, true);
+		assert_true(identity->due);
+		assert_true(identity->again_ns >= before_ns + least_ns);
+		least_ns = least_ns < 60 * BASE_NS_PER_S ? least_ns * 2 : least_ns;
+	}
+	load("a", "me", 7);
+	assert_int_equal(told(&ctl), CONTROL_CRED);
+	answer.a[1] = 11; /* of one before: says nothing about this one */
+	credentials_on_answer(elector, &answer);
+	assert_false(identity->due);
+	answer = (struct us_ctl){ .type = CONTROL_CRED_ACK, .a = { NUMBER, 12 } };
+	credentials_on_answer(elector, &answer);
+	credentials_on_loader_end(loader, true);
+	assert_false(identity->due);
+	assert_int_equal(identity->nacks, 0);
+	load("a", "me", 7); /* taken: nothing new */
+	assert_int_equal(told(&ctl), 0);
+	assert_false(elector->killed);
+}
+
 static void numbers_out_of_range_kill(void **state)
 {
 	struct us_ctl refused = { .type = CONTROL_CRED_REFUSED, .a = { CREDENTIAL_LIMIT } };
@@ -336,6 +372,7 @@ int main(void)
 		TEST(who_has_nothing_is_tried_again),
 		TEST(a_loader_that_crashed_is_no_fault_of_the_file),
 		TEST(a_401_reads_the_files_again),
+		TEST(what_the_holder_refuses_is_offered_again),
 		TEST(numbers_out_of_range_kill),
 		TEST(a_number_that_is_forgotten_pins_nothing),
 		TEST(expiry_is_warned_of_once),
