@@ -3,6 +3,7 @@
  */
 #include "syncer/amend.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "kube/json.h"
@@ -37,7 +38,7 @@ void amend_object(enum kind kind, json_t *object, const struct amend *amend, str
 {
 	const struct kind_row *row = kind_row(kind);
 	json_t *metadata = json_object_get(object, "metadata");
-	char version[96];
+	char version[96], term[24];
 
 	(void)snprintf(
 	    version, sizeof(version), "%s%s%s", row->group, *row->group ? "/" : "", row->version);
@@ -46,6 +47,13 @@ void amend_object(enum kind kind, json_t *object, const struct amend *amend, str
 	json_object_del(object, "status");
 	if (amend->strip)
 		become_copy(kind, object, amend->term);
+	if (amend->anew) {
+		(void)snprintf(term, sizeof(term), "%" PRIu64, amend->term);
+		json_object_set_new(
+		    annotations_of(metadata), REWRITE_PREFIX "source-rv", json_string("0"));
+		json_object_set_new(
+		    annotations_of(metadata), REWRITE_PREFIX "source-term", json_string(term));
+	}
 	if (amend->held)
 		json_object_set_new(annotations_of(metadata), REWRITE_PREFIX "delete-held",
 		    json_string(amend->held));

@@ -10,7 +10,8 @@
 
 struct amend {
 	bool strip;    /* becomes a copy of its own content, without finalizers */
-	uint64_t term; /* with strip */
+	bool anew;     /* its mark names version 0 of this term: what it was of is lost (H10) */
+	uint64_t term; /* with strip or anew */
 	const char *held, *kept, *pruned; /* annotations of the copy; NULL: as they are */
 };
 

@@ -56,7 +56,7 @@ static bool in_scope(const struct engine *engine, const struct item *item)
 bool judge_is_followed(const struct engine *engine, const struct item *item)
 {
 	return in_scope(engine, item) && !item->left_out && !item->on_hold && !item->forbidden &&
-	       !(item->shell && item->copy_shell);
+	       !(item->shell && item->copy_shell) && !item->copy_says_kept;
 }
 
 static bool copies_known(const struct engine *engine, const struct item *item)
@@ -240,13 +240,14 @@ struct rewrite_pruned judge_pruned(const struct item *item)
 
 /* Its copy is being deleted and still has finalizers: as the source's own object, or it is in the
  * way of that (situation 4). */
-static struct decision judge_going(const struct item *item)
+static struct decision judge_going(const struct engine *engine, const struct item *item)
 {
 	if (!item->copy_finalizers)
 		return waits;
 	if (!item->terminating)
 		return act(item, ENGINE_STRIP);
-	if (item->copy_finalizers != item->source_finalizers || judge_body_differs(item))
+	if (item->copy_finalizers != item->source_finalizers || judge_body_differs(item) ||
+	    is_ahead(engine, item))
 		return write(item, ENGINE_UPDATE);
 	return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
 }
@@ -301,7 +302,7 @@ static struct decision judge_present(const struct engine *engine, const struct i
 	if (!home_is_ready(item))
 		return waits;
 	if (item->copy == COPY_PRESENT && item->copy_terminating)
-		return judge_going(item);
+		return judge_going(engine, item);
 	if (item->copy == COPY_NONE && item->shell)
 		return judge_new_shell(item);
 	if (item->shell && item->copy_shell)
@@ -439,8 +440,14 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 {
 	if (!in_scope(engine, item))
 		return judge_outside(engine, item);
-	if (item->source == SOURCE_UNKNOWN || item->source == SOURCE_LEFT)
+	if (item->source == SOURCE_UNKNOWN)
 		return idle;
+	/* Its list never shows it again, so each start would take its mark for a way back. */
+	if (item->source == SOURCE_LEFT)
+		return item->copy == COPY_PRESENT && !item->copy_terminating &&
+			       is_ahead(engine, item)
+			   ? act(item, ENGINE_NOTE)
+			   : idle;
 	if (!copies_known(engine, item))
 		return waits;
 	if (item->copy == COPY_UNSURE)

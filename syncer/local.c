@@ -155,6 +155,8 @@ static void amend(struct local *local, json_t *object)
 	} else if (local->order.action == ENGINE_NOTE && item->kept) {
 		kube_time_put(when, base_clock_wall_us());
 		amend.kept = when;
+	} else if (local->order.action == ENGINE_NOTE && item->source == SOURCE_LEFT) {
+		amend.anew = true;
 	} else if (local->order.action == ENGINE_NOTE) {
 		describe_pruned(item, pruned, sizeof(pruned));
 		amend.pruned = pruned;

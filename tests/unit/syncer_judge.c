@@ -477,6 +477,68 @@ static void held_deletion_is_noted_on_the_copy(void **state)
 	assert_int_equal(w.deletes, 0);
 }
 
+/* One that is being deleted follows the restored source, too: its mark is made anew. */
+static void H10_a_copy_that_goes_is_marked_anew(void **state)
+{
+	struct object *red = add(KIND_SLICE_CONFIG, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	red->terminating = true;
+	change(red, 1, 0);
+	run();
+	json_object_set_new(json_object_get(red->local, "metadata"), "deletionTimestamp",
+	    json_string("2026-01-01T00:00:00Z"));
+	json_object_set_new(
+	    json_object_get(red->local, "metadata"), "finalizers", json_pack("[s]", "f"));
+	stamp(red->local);
+	show_copy(red, 2);
+	run();
+	red->version = 1;
+	engine_source_regressed(&w.engine);
+	engine_accept_restore(&w.engine, w.now_ns);
+	w.trace[0] = '\0';
+	list_source(3);
+	run();
+	assert_non_null(strstr(w.trace, "update red; "));
+	assert_int_equal(item_of(red)->copy_source_version, 1);
+}
+
+/* No list shows again what left the mirror, so its mark is made anew as well. */
+static void H10_a_copy_that_left_is_marked_anew(void **state)
+{
+	struct object *role = add(KIND_ROLE, "red");
+
+	(void)state;
+	sync_copies(1);
+	list_source(2);
+	run();
+	role->labelled = role->source = false; /* no list shows it */
+	list_source(3);
+	role->source = true; /* but a look by name */
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(item_of(role)->source, SOURCE_LEFT);
+	assert_true(item_of(role)->copy_source_version > 0);
+	engine_source_regressed(&w.engine);
+	engine_accept_restore(&w.engine, w.now_ns);
+	w.trace[0] = '\0';
+	role->source = false;
+	list_source(4);
+	role->source = true;
+	run_for(60 * BASE_NS_PER_S);
+	assert_non_null(role->local);
+	assert_int_equal(item_of(role)->source, SOURCE_LEFT);
+	assert_int_equal(item_of(role)->copy_source_version, 0);
+	engine_restored(&w.engine);
+	engine_source_at(&w.engine, KIND_ROLE, NULL, 1, 5);
+	assert_false(w.engine.regressed);
+	w.trace[0] = '\0';
+	run_for(60 * BASE_NS_PER_S);
+	assert_string_equal(w.trace, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +563,8 @@ int main(void)
 		STORY(of_what_is_taken_as_it_is_sent_nothing_is_kept),
 		STORY(what_was_never_written_is_not_noted),
 		STORY(held_deletion_is_noted_on_the_copy),
+		STORY(H10_a_copy_that_goes_is_marked_anew),
+		STORY(H10_a_copy_that_left_is_marked_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

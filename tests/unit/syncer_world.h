@@ -342,6 +342,8 @@ static inline json_t *amended(const struct engine_order *order, const struct obj
 		amend.held = "now";
 	else if (order->action == ENGINE_NOTE && order->item->kept)
 		amend.kept = "now";
+	else if (order->action == ENGINE_NOTE && order->item->source == SOURCE_LEFT)
+		amend.anew = true;
 	else if (order->action == ENGINE_NOTE)
 		amend.pruned = pruned;
 	amend_object(object->kind, local, &amend, &text);
