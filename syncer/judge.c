@@ -381,7 +381,8 @@ static struct decision prove(const struct item *item)
 static struct decision judge_absent(const struct engine *engine, const struct item *item)
 {
 	const struct item *home = item->space->self;
-	bool home_is_gone = home && home->source == SOURCE_ABSENT;
+	bool mirrored = kind_row(item->kind)->place == KIND_MIRRORED;
+	bool home_is_gone = mirrored && home->source == SOURCE_ABSENT;
 	bool foreign = item->copy == COPY_FOREIGN && is_adoptable(engine, item);
 	/* What a list does not show is looked at by name: it may have left the scope, or the list
 	 * may be wrong. */
@@ -395,8 +396,7 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 	if (item->copy_terminating && !item->copy_finalizers)
 		return waits;
 	/* Whether its Namespace is ours is still to be seen (L66). */
-	if (kind_row(item->kind)->place == KIND_MIRRORED &&
-	    (home->copy == COPY_NONE || home->copy == COPY_UNSURE))
+	if (mirrored && (home->copy == COPY_NONE || home->copy == COPY_UNSURE))
 		return waits;
 	if (!looked)
 		return prove(item); /* what only left the scope is no deletion to be held */

@@ -17,8 +17,10 @@ equal=tests/sim/mirror_mutants.equal
 libraries=$(echo "$build"/lib{kube,ipc,policy,base}.a)
 mkdir -p "$work"
 
-others() { # FILE: the objects of syncer/ without it and main
-	find "$build/obj/syncer" -name '*.o' ! -name main.o ! -name "$1.o"
+# All of syncer/ without it and main in one object, so that a link is short.
+prepare() { # FILE
+	# shellcheck disable=SC2046
+	ld -r -o "$work/without_$1.o" $(find "$build/obj/syncer" -name '*.o' ! -name main.o ! -name "$1.o")
 }
 
 units_notice() { # FILE
@@ -26,8 +28,8 @@ units_notice() { # FILE
 	for test in tests/unit/syncer_*.c; do
 		test=$(basename "$test" .c)
 		[ -e "$build/obj/tests/unit/$test.o" ] || continue
-		# shellcheck disable=SC2046,SC2086
-		gcc -pie -o "$work/unit" "$build/obj/tests/unit/$test.o" "$work/mutant.o" $(others "$1") \
+		# shellcheck disable=SC2086
+		gcc -pie -o "$work/unit" "$build/obj/tests/unit/$test.o" "$work/mutant.o" "$work/without_$1.o" \
 			"$build"/obj/build_id.o $libraries -lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz \
 			2>/dev/null || return 0
 		timeout 60 "$work/unit" >/dev/null 2>&1 || return 0
@@ -36,11 +38,14 @@ units_notice() { # FILE
 }
 
 simulator_notices() { # FILE
-	# shellcheck disable=SC2046,SC2086
+	# shellcheck disable=SC2086
 	gcc -pie -o "$work/mirror" "$build"/obj/tests/sim/mirror/*.o "$build"/obj/sim/syncer_main.o "$work/mutant.o" \
-		$(others "$1") $libraries -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz || return 0
+		"$work/without_$1.o" $libraries -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz || return 0
 	! timeout 300 "$work/mirror" --first --list tests/sim/mirror/seeds --seeds "$seeds" >/dev/null 2>&1
 }
 
+for file in $files; do
+	prepare "$file"
+done
 . tests/sim/judge_mutants.sh
 judge_all 'the mirror' syncer/

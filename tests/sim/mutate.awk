@@ -143,7 +143,7 @@ function head(line,    fields) {
 		lines[FNR] = result
 }
 
-/^\t+[mr]->[a-z_.]+ \|?&?=.*;( \/\*.*\*\/)?$/ {
+/^\t+([mr]|item|engine)->[a-z_.]+ \|?&?=.*;( \/\*.*\*\/)?$/ {
 	result = offer("assignment dropped", "\t;")
 	if (result != "")
 		lines[FNR] = result

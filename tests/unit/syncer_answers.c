@@ -316,16 +316,16 @@ static void C14_what_a_look_at_the_source_shows(void **state)
 static void H10_which_look_at_the_copy_is_believed(void **state)
 {
 	static const struct {
-		enum copy_state copy;
 		uint64_t known, shown; /* 100 was ordered */
+		enum copy_state copy;
 		bool believed;
 	} rows[] = {
-		{ COPY_UNSURE, 100, 99, true },
-		{ COPY_UNSURE, 101, 100, true },
-		{ COPY_PRESENT, 100, 99, true },
-		{ COPY_PRESENT, 101, 100, false },
-		{ COPY_PRESENT, 101, 102, true },
-		{ COPY_NONE, 101, 100, false },
+		{ 100, 99, COPY_UNSURE, true },
+		{ 101, 100, COPY_UNSURE, true },
+		{ 100, 99, COPY_PRESENT, true },
+		{ 101, 100, COPY_PRESENT, false },
+		{ 101, 102, COPY_PRESENT, true },
+		{ 101, 100, COPY_NONE, false },
 	};
 	struct rewrite_facts facts;
 

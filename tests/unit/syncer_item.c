@@ -28,24 +28,23 @@ static void equal_is_idle(void **state)
 static void L82_the_namespace_decides_what_is_in_scope(void **state)
 {
 	static const struct {
-		bool rejoin;
 		enum source_state source;
 		enum copy_state copy;
 		uint8_t proofs;
-		bool chosen, in;
+		bool rejoin, chosen, in;
 	} rows[] = {
-		{ false, SOURCE_PRESENT, COPY_NONE, 0, true, true },
-		{ false, SOURCE_PRESENT, COPY_PRESENT, 0, true, true },
-		{ false, SOURCE_PRESENT, COPY_FOREIGN, 0, true, false },
-		{ true, SOURCE_PRESENT, COPY_FOREIGN, 0, true, true },
-		{ true, SOURCE_PRESENT, COPY_FOREIGN, 0, false, false },
-		{ false, SOURCE_UNKNOWN, COPY_PRESENT, 0, true, false },
-		{ false, SOURCE_ABSENT, COPY_PRESENT, 1, true, false },
-		{ true, SOURCE_ABSENT, COPY_PRESENT, 1, true, true },
-		{ true, SOURCE_ABSENT, COPY_PRESENT, 0, true, false },
-		{ true, SOURCE_ABSENT, COPY_NONE, 1, true, false },
-		{ true, SOURCE_LEFT, COPY_PRESENT, 1, true, false },
-		{ true, SOURCE_UNKNOWN, COPY_PRESENT, 0, true, false },
+		{ SOURCE_PRESENT, COPY_NONE, 0, false, true, true },
+		{ SOURCE_PRESENT, COPY_PRESENT, 0, false, true, true },
+		{ SOURCE_PRESENT, COPY_FOREIGN, 0, false, true, false },
+		{ SOURCE_PRESENT, COPY_FOREIGN, 0, true, true, true },
+		{ SOURCE_PRESENT, COPY_FOREIGN, 0, true, false, false },
+		{ SOURCE_UNKNOWN, COPY_PRESENT, 0, false, true, false },
+		{ SOURCE_ABSENT, COPY_PRESENT, 1, false, true, false },
+		{ SOURCE_ABSENT, COPY_PRESENT, 1, true, true, true },
+		{ SOURCE_ABSENT, COPY_PRESENT, 0, true, true, false },
+		{ SOURCE_ABSENT, COPY_NONE, 1, true, true, false },
+		{ SOURCE_LEFT, COPY_PRESENT, 1, true, true, false },
+		{ SOURCE_UNKNOWN, COPY_PRESENT, 0, true, true, false },
 	};
 
 	(void)state;
@@ -422,19 +421,19 @@ static void finalizers_do_not_keep_what_goes_with_its_namespace(void **state)
 static void H7_what_may_never_be_changed(void **state)
 {
 	static const struct {
-		enum kind kind;
 		const char *field;
+		enum kind kind;
 		bool immutable;
 	} rows[] = {
-		{ KIND_ROLE_BINDING, "roleRef", true },
-		{ KIND_ROLE_BINDING, "subjects", false },
-		{ KIND_ROLE_BINDING, "type", false },
-		{ KIND_SECRET, "type", true },
-		{ KIND_SECRET, "data", true },
-		{ KIND_SECRET, "immutable", true },
-		{ KIND_SECRET, "roleRef", false },
-		{ KIND_SECRET, "", false },
-		{ KIND_SLICE_CONFIG, "type", false },
+		{ "roleRef", KIND_ROLE_BINDING, true },
+		{ "subjects", KIND_ROLE_BINDING, false },
+		{ "type", KIND_ROLE_BINDING, false },
+		{ "type", KIND_SECRET, true },
+		{ "data", KIND_SECRET, true },
+		{ "immutable", KIND_SECRET, true },
+		{ "roleRef", KIND_SECRET, false },
+		{ "", KIND_SECRET, false },
+		{ "type", KIND_SLICE_CONFIG, false },
 	};
 
 	(void)state;

@@ -28,9 +28,8 @@ static const struct hash A = { { 1 } }, B = { { 2 } }, C = { { 3 } };
 
 static inline void on_note(void *arg, enum engine_note note, struct item *of)
 {
-	(void)arg;
 	(void)of;
-	notes[note]++;
+	((unsigned *)arg)[note]++;
 }
 
 /* Both are at the source and have copies that are equal, and everything is known. */
@@ -55,7 +54,7 @@ static inline int setup(void **state)
 {
 	(void)state;
 	memset(notes, 0, sizeof(notes));
-	engine_open(&engine, "kubeslice-controller", 16, 1, on_note, NULL);
+	engine_open(&engine, "kubeslice-controller", 16, 1, on_note, notes);
 	engine.granted = engine.verified = true;
 	engine.term = 2;
 	engine.copies_synced = UINT32_MAX;

@@ -264,19 +264,19 @@ static bool copy_seen(const struct rewrite_facts *facts, bool listed)
 static void H10_which_report_of_a_copy_is_believed(void **state)
 {
 	static const struct {
-		enum copy_state copy;
 		uint64_t version; /* 100 is known */
+		enum copy_state copy;
 		bool other, edited, believed;
 	} rows[] = {
-		{ COPY_PRESENT, 101, false, true, true },
-		{ COPY_PRESENT, 100, false, true, true }, /* a restore may give a number twice */
-		{ COPY_PRESENT, 99, false, true, false },
-		{ COPY_PRESENT, 99, false, false, false },
-		{ COPY_PRESENT, 99, true, true, true },
-		{ COPY_FOREIGN, 101, false, true, true },
-		{ COPY_FOREIGN, 99, false, true, false },
-		{ COPY_UNSURE, 99, false, true, true },
-		{ COPY_NONE, 99, false, true, true },
+		{ 101, COPY_PRESENT, false, true, true },
+		{ 100, COPY_PRESENT, false, true, true }, /* a restore may give a number twice */
+		{ 99, COPY_PRESENT, false, true, false },
+		{ 99, COPY_PRESENT, false, false, false },
+		{ 99, COPY_PRESENT, true, true, true },
+		{ 101, COPY_FOREIGN, false, true, true },
+		{ 99, COPY_FOREIGN, false, true, false },
+		{ 99, COPY_UNSURE, false, true, true },
+		{ 99, COPY_NONE, false, true, true },
 	};
 	struct rewrite_facts facts;
 
@@ -357,16 +357,16 @@ static void what_moves_a_copy_moves_what_depends_on_it(void **state)
 static void what_a_write_moves_moves_what_depends_on_it(void **state)
 {
 	static const struct {
-		enum copy_state meanwhile;
 		const char *uid;
 		uint64_t version; /* 100 is known, 101 the answer's */
+		enum copy_state meanwhile;
 		unsigned moves;
 	} rows[] = {
-		{ COPY_NONE, "new", 100, 1 },
-		{ COPY_PRESENT, "new", 101, 0 }, /* its watch was quicker, and moved all */
-		{ COPY_PRESENT, "old", 100, 1 },
-		{ COPY_PRESENT, "old", 102, 0 }, /* and knows more */
-		{ COPY_FOREIGN, "new", 100, 1 },
+		{ "new", 100, COPY_NONE, 1 },
+		{ "new", 101, COPY_PRESENT, 0 }, /* its watch was quicker, and moved all */
+		{ "old", 100, COPY_PRESENT, 1 },
+		{ "old", 102, COPY_PRESENT, 0 }, /* and knows more */
+		{ "new", 100, COPY_FOREIGN, 1 },
 	};
 	struct rewrite_copy copy = { .status_at = 1 };
 	struct engine_order order;
