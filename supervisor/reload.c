@@ -152,9 +152,9 @@ static void apply(struct supervisor *supervisor, struct us_config *next)
 
 void reload_due(struct supervisor *supervisor, int64_t now_ns)
 {
-	static const char refused[] =
-	    "not reloaded, nothing is changed: the file is not valid, see "
-	    "the line before";
+	static const char refused[] = "not reloaded, nothing is changed: the file is not valid; "
+				      "where, understudyd's log says "
+				      "and `understudyctl check-config`";
 	struct reload *reload = &supervisor->reload;
 	struct us_config *next = NULL;
 	struct result *result;

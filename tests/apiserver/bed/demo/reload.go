@@ -425,8 +425,8 @@ func (s *story) reloadBadly(ctx context.Context) error {
 		return err
 	}
 	for _, bad := range []struct{ name, from, to, word string }{
-		{"a key that does not exist", "allow-missing: []", "allow-mising: []", "see the line before"},
-		{"a file cut in half", string(good[len(good)/2:]), "", "see the line before"},
+		{"a key that does not exist", "allow-missing: []", "allow-mising: []", "understudyctl check-config"},
+		{"a file cut in half", string(good[len(good)/2:]), "", "understudyctl check-config"},
 		{"another lease duration", "duration: 3s", "duration: 4s", "takes a restart: lease"},
 		{"another identity", "uid-base: ", "uid-base: 1", "takes a restart: run"},
 	} {
