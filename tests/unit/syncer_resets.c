@@ -58,7 +58,8 @@ static void what_is_seen_is_taken(void **state)
 	assert_int_equal(item->created_us, 77);
 	assert_string_equal(item_name(item->owner), "blue");
 	assert_true(item->owner_controls && item->owner->has_dependents);
-	assert_int_equal(item->state, ITEM_BLOCKED); /* B1 */
+	assert_true(item->forbidden); /* B1 */
+	assert_int_equal(item->state, ITEM_BLOCKED);
 	assert_string_equal(item->why, "it grants too much");
 	facts.refusal = NULL;
 	facts.owner_name = "";
@@ -73,7 +74,7 @@ static void C14_a_deletion_begins_anew(void **state)
 {
 	(void)state;
 	with_a_past();
-	copy_is(item, COPY_PRESENT);
+	item->kept = false;
 	copy_is(home, COPY_UNSURE); /* so that it waits */
 	engine_source_gone(&engine, item->kind, NS, "red", 12, now_ns);
 	assert_int_equal(item->source_version, 12);
