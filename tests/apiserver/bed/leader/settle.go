@@ -123,12 +123,32 @@ func (s *stage) unsettled(ctx context.Context, began time.Duration) error {
 		return fmt.Errorf("%s is not armed with a complete mirror", standby.Name)
 	} else if err := recorded(ctx, standby, term); err != nil {
 		return err
+	} else if err := caughtUp(ctx, standby); err != nil {
+		return err
 	}
 	if told := s.seen.toldTerm(); told != term {
 		return fmt.Errorf("%s leads with term %d, the worker was told %d", s.pair.Hubs[leader].Name, term, told)
 	}
 	if last := s.ledger.last(s.pair.Hubs[leader].Name); last.sent < began || last.outcome != done {
 		return fmt.Errorf("the last write on %s: %s %s", s.pair.Hubs[leader].Name, last.outcome, last.err)
+	}
+	return nil
+}
+
+// caughtUp says whether a Standby's mirror has written what it knows of: armed by its record it may take
+// over before, and for up to half a minute its API server may refuse each write.
+func caughtUp(ctx context.Context, h *pair.Hub) error {
+	o, err := h.Admin.Get(ctx, leasePath)
+	if err != nil {
+		return err
+	}
+	var says struct {
+		Complete bool
+		LagMs    int64
+	}
+	text := o.Text("metadata", "annotations", "ha.kubeslice.io/standby")
+	if err := json.Unmarshal([]byte(text), &says); err != nil || !says.Complete || says.LagMs >= 5000 {
+		return fmt.Errorf("the mirror of %s is behind: %s", h.Name, text)
 	}
 	return nil
 }
