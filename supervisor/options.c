@@ -66,13 +66,14 @@ static int take_upstreams(
     struct options *options, const char *name, const char *value, int *taken, struct err *err)
 {
 	bool joined = strchr(name, '=') != NULL;
-	char *text = options->texts[options->flag_count];
+	char *text;
 
-	if (options->flag_count == OPTIONS_MAX_FLAGS)
+	if (options->flag_count >= OPTIONS_MAX_FLAGS)
 		return err_set(
 		    err, "%s: too many flags; expected at most %d", name, OPTIONS_MAX_FLAGS);
 	if (!joined && !value)
 		return err_set(err, "%s: expected a value", name);
+	text = options->texts[options->flag_count];
 	if (snprintf(text, OPTIONS_MAX_FLAG, "%s%s%s", name, joined ? "" : "=",
 		joined ? "" : value) >= OPTIONS_MAX_FLAG)
 		return err_set(err, "%.40s: is too long", name);

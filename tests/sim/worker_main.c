@@ -66,13 +66,16 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "--first") == 0) {
 			stop = true;
 		} else if (i + 1 < argc && strcmp(argv[i], "--seed") == 0) {
-			return one(w, strtoull(argv[i + 1], NULL, 10));
+			code = one(w, strtoull(argv[i + 1], NULL, 10));
+			free(w);
+			return code;
 		} else if (i + 1 < argc && strcmp(argv[i], "--seeds") == 0) {
 			seeds = strtoull(argv[++i], NULL, 10);
 		} else if (i + 1 < argc && strcmp(argv[i], "--from") == 0) {
 			first = strtoull(argv[++i], NULL, 10);
 		} else {
 			fprintf(stderr, "workers: unknown option %s\n", argv[i]);
+			free(w);
 			return 2;
 		}
 	}

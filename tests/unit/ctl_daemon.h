@@ -82,6 +82,7 @@ static inline int listen_at(const char *name)
 	return fd;
 }
 
+/* kept: what was asked goes there; may be NULL. */
 static inline void answer_one(int fd, const char *text, FILE *kept)
 {
 	char line[2048] = "";
@@ -92,7 +93,8 @@ static inline void answer_one(int fd, const char *text, FILE *kept)
 		(void)fputs(line, kept);
 		(void)fflush(kept);
 	}
-	(void)!write(client, text, strlen(text));
+	if (text)
+		(void)!write(client, text, strlen(text));
 	close(client);
 }
 

@@ -228,7 +228,8 @@ static void take_archive(const json_t *secret)
 		broken("an archive can be read (C12)", "%s", meta(secret, "name"));
 		return;
 	}
-	if (strcmp(meta(value, "uid"), uid) != 0 || strcmp(meta(value, "resourceVersion"), version))
+	if (strcmp(meta(value, "uid"), uid) != 0 ||
+	    strcmp(meta(value, "resourceVersion"), version) != 0)
 		broken("an archive says what it holds (C12)", "%s", meta(secret, "name"));
 	(void)snprintf(key, sizeof(key), "%s/%s", uid, version);
 	json_object_set_new(the->archive, key, value);

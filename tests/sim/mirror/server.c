@@ -51,7 +51,8 @@ static bool has_finalizers(const json_t *value)
 
 void server_open(struct server *server, unsigned id)
 {
-	*server = (struct server){ .id = id, .version = 1000 * (id + 1), .watch_lists = true };
+	*server =
+	    (struct server){ .id = id, .version = (uint64_t)1000 * (id + 1), .watch_lists = true };
 	(void)snprintf(server->uid, sizeof(server->uid), "cluster-%u", id);
 }
 
@@ -121,7 +122,8 @@ void server_drop(struct server *server, struct object *object)
 	while (server->objects[at] != object)
 		at++;
 	memmove(&server->objects[at], &server->objects[at + 1],
-	    (--server->count - at) * sizeof(server->objects[0]));
+	    (--server->count - at) *
+		sizeof(struct object *)); /* NOLINT(bugprone-sizeof-expression) */
 	stamp(server, last);
 	if (server->id == SOURCE)
 		truth_gone(object->kind, object->space, object->name, false);
@@ -178,7 +180,7 @@ void server_delete(struct server *server, struct object *object)
 
 bool place_of(const char *path, struct place *place)
 {
-	char text[512], *part[10], *save = NULL, group[64] = "", plural[64] = "";
+	char text[512], *part[10] = { NULL }, *save = NULL, group[64] = "", plural[64] = "";
 	unsigned n = 0, at;
 
 	*place = (struct place){ 0 };
@@ -453,6 +455,7 @@ static void put(struct server *server, const struct place *place, struct object 
 		return;
 	}
 	server_replace(server, object, value);
+	/* What goes with this write has left above. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	after_write(server, object, body);
 	answer_with(reply, 200, object->value);
 }

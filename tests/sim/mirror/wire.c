@@ -144,7 +144,7 @@ static void finish(struct request *request, int status, const json_t *body)
 			answer_set(&answer, KUBE_SILENT, PEER_WHY_RESET, "connection reset");
 		(void)snprintf(answer.warning, sizeof(answer.warning), "%.120s", request->warning);
 		if (request->retry_after_s)
-			answer.retry_after_ms = request->retry_after_s * 1000;
+			answer.retry_after_ms = (int64_t)request->retry_after_s * 1000;
 		answer.finished_ns = the->now;
 		answer.body = buf_str(&text);
 		request->done = NULL;
