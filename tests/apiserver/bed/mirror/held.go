@@ -250,7 +250,7 @@ func (r *run) strangeRequests(ctx context.Context) error {
 	for _, strange := range []struct{ name, request, answer string }{
 		{"a kind of 2 KiB", `{"verb":"sync-diff","kind":"` + strings.Repeat("x", 900) + `"}`, "longer than the name of any kind"},
 		{"more than 1 KiB", `{"verb":"sync-diff","kind":"` + strings.Repeat("x", 2000) + `"}`, ""},
-		{"a list that is a number", `{"verb":"sync-discard","list":12}`, "no list of held deletions is named"},
+		{"a list that is a number", `{"verb":"sync-discard","list":12}`, "of another type than it takes"},
 		{"a list that is too long", `{"verb":"sync-discard","list":"0123456789abcdef0"}`, "no list of held deletions is named"},
 		{"an unknown member", `{"verb":"sync-diff","force":true}`, "a member that its verb does not know"},
 		{"no nonce", `{"verb":"sync-accept-restore","hub":"hub-b"}`, "has changed meanwhile: look again"},
