@@ -62,7 +62,7 @@ said=$(inside understudyd -n)
 [ "$said" = 'configuration ok' ] || problems="$problems understudyd -n: $said;"
 sed -i 's/standalone/standalon/' "$root/etc/understudy/understudy.yaml"
 inside understudyd -n >"$work/log"
-[ $? -eq 2 ] && grep -q 'understudy.yaml:1: mode: "standalon"' "$work/log" || problems="$problems a wrong one: $(cat "$work/log");"
+[ $? -eq 2 ] && grep -q 'understudy.yaml:1: mode: ."standalon' "$work/log" || problems="$problems a wrong one: $(cat "$work/log");"
 sed -i 's/standalon$/standalone/' "$root/etc/understudy/understudy.yaml"
 chroot "$root" understudyd >"$work/daemon.log" 2>&1 &
 daemon=$!
