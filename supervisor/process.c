@@ -322,10 +322,8 @@ static int spawn(struct process *process, const int *extra, unsigned extra_count
 
 	make_arguments(process, &arguments);
 	start_clear_fds(&plan);
-	plan.uid = start_uid(
-	    role_uid(process->id, config ? config->uid_base : SUPERVISOR_DEFAULT_UID_BASE),
-	    supervisor->available);
-	plan.waived = config ? config->allow_missing : SANDBOX_REQUIRED & ~supervisor->available;
+	plan.uid = start_role_uid(config, process->id, supervisor->available);
+	plan.waived = start_waived(config, supervisor->available);
 	if (open_common_fds(process, &plan, &log_end, err))
 		goto out;
 	for (unsigned i = 0; i < extra_count; i++)

@@ -71,8 +71,7 @@ static int verify_process(
     const struct process *process, unsigned in_force, bool *ended, struct err *err)
 {
 	const struct supervisor *supervisor = process->supervisor;
-	unsigned waived = supervisor->config ? supervisor->config->allow_missing
-					     : SANDBOX_REQUIRED & ~supervisor->available;
+	unsigned waived = start_waived(supervisor->config, supervisor->available);
 	/* A bonus that this machine has is due as well: a process without it left out a step. */
 	unsigned missing = (SANDBOX_REQUIRED | supervisor->available) & ~in_force & ~waived;
 	struct verify_expected expected = { .id = process->id,
@@ -86,10 +85,8 @@ static int verify_process(
 		return err_set(
 		    err, "not in force: %s", name_protections(missing, names, sizeof(names)));
 	if (process->id.role != ROLE_RUNNER)
-		expected.uid = start_uid(
-		    role_uid(process->id, supervisor->config ? supervisor->config->uid_base
-							     : SUPERVISOR_DEFAULT_UID_BASE),
-		    supervisor->available);
+		expected.uid =
+		    start_role_uid(supervisor->config, process->id, supervisor->available);
 	if (verify_read(process->pid, &facts, err))
 		return -1;
 	*ended = facts.ended;

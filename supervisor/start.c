@@ -20,6 +20,9 @@
 #include "base/signals.h"
 #include "policy/sandbox.h"
 
+/* uid-base of interfaces (d): the loader runs under it while the configuration is not yet read. */
+#define DEFAULT_UID_BASE 20000
+
 #define PACKAGED_IN "/usr/bin"
 #define PACKAGED_TO "/usr/libexec/understudy"
 
@@ -63,6 +66,16 @@ int start_open_programs(int *programs, uint32_t roles, struct err *err)
 uid_t start_uid(uid_t uid, unsigned available)
 {
 	return available & SANDBOX_UID_SEPARATION ? uid : 0;
+}
+
+uid_t start_role_uid(const struct us_config *config, struct role_id id, unsigned available)
+{
+	return start_uid(role_uid(id, config ? config->uid_base : DEFAULT_UID_BASE), available);
+}
+
+unsigned start_waived(const struct us_config *config, unsigned available)
+{
+	return config ? config->allow_missing : SANDBOX_REQUIRED & ~available;
 }
 
 void start_clear_fds(struct start_plan *plan)

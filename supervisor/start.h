@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "policy/config.h"
 #include "policy/roles.h"
 
 /* Descriptors 0..START_MAX_FDS-1 of the new process; -1 leaves a number closed. */
@@ -34,6 +35,10 @@ int start_open_programs(int *programs, uint32_t roles, struct err *err);
 /* The uid that a process gets: the one of its row, or our own, 0, where this machine (SANDBOX_* in
  * `available`) cannot change uids and allow-missing accepts that (F26). */
 uid_t start_uid(uid_t uid, unsigned available);
+/* The same for a role's process, by its row. And what a process may lack: by name in allow-missing.
+ * config NULL: the loader of it, with the default uids and what this machine has. */
+uid_t start_role_uid(const struct us_config *config, struct role_id id, unsigned available);
+unsigned start_waived(const struct us_config *config, unsigned available);
 /* All numbers closed. */
 void start_clear_fds(struct start_plan *plan);
 /* 0 and the pid, or -1 with the reason. What fails after fork is a line in the new process's log

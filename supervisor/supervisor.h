@@ -41,9 +41,6 @@
 #include "supervisor/options.h"
 #include "supervisor/stamps.h"
 
-/* uid-base of interfaces (d): the loader runs under it while the configuration is not yet read. */
-#define SUPERVISOR_DEFAULT_UID_BASE 20000
-
 /* Of understudyd (decision 25); an elector whose identity is somebody else's leaves with the last.
  */
 enum exit_code {
