@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/sim/no_renewal.h"
 
 static struct {
 	uint64_t id;
@@ -61,19 +62,6 @@ uint64_t kube_client_ask(
     struct kube_client *client, const struct kube_ask *ask, kube_done_fn *done, void *arg)
 {
 	return kube_client_stream(client, ask, 0, NULL, done, arg);
-}
-
-/* No identity changes here. */
-void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
-{
-	(void)client;
-	(void)renewal;
-}
-
-void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
-{
-	(void)client;
-	(void)renewal;
 }
 
 void kube_client_cancel(struct kube_client *client, uint64_t id)

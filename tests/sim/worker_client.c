@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "kube/json.h"
 #include "kube/watch.h"
+#include "tests/sim/no_renewal.h"
 #include "tests/sim/worker_world.h"
 
 struct request {
@@ -289,19 +290,6 @@ uint64_t kube_client_ask(
 		world_post(w, w->now + latency(w), on_arrival, r, 0);
 	}
 	return r->id;
-}
-
-/* Of watches, which wait their time in this world. */
-void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
-{
-	(void)client;
-	(void)renewal;
-}
-
-void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
-{
-	(void)client;
-	(void)renewal;
 }
 
 void kube_client_cancel(struct kube_client *client, uint64_t id)

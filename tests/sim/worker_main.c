@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "tests/sim/worker_world.h"
 
 static int one(struct world *w, uint64_t seed)
@@ -56,30 +55,23 @@ static int many(struct world *w, uint64_t first, uint64_t count, bool stop)
 
 int main(int argc, char **argv)
 {
+	static struct world w;
 	uint64_t seeds = 1000, first = 1;
-	struct world *w = malloc(sizeof(*w));
 	bool stop = false;
-	int code;
 
-	CHECK(w);
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--first") == 0) {
 			stop = true;
 		} else if (i + 1 < argc && strcmp(argv[i], "--seed") == 0) {
-			code = one(w, strtoull(argv[i + 1], NULL, 10));
-			free(w);
-			return code;
+			return one(&w, strtoull(argv[i + 1], NULL, 10));
 		} else if (i + 1 < argc && strcmp(argv[i], "--seeds") == 0) {
 			seeds = strtoull(argv[++i], NULL, 10);
 		} else if (i + 1 < argc && strcmp(argv[i], "--from") == 0) {
 			first = strtoull(argv[++i], NULL, 10);
 		} else {
 			fprintf(stderr, "workers: unknown option %s\n", argv[i]);
-			free(w);
 			return 2;
 		}
 	}
-	code = many(w, first, seeds, stop);
-	free(w);
-	return code;
+	return many(&w, first, seeds, stop);
 }

@@ -11,6 +11,7 @@
 #include "kube/answer.h"
 #include "kube/json.h"
 #include "tests/sim/mirror/mirror.h"
+#include "tests/sim/no_renewal.h"
 
 #define SERVER_TIMEOUT_NS S(5) /* ?timeout=5s of each write (H3) */
 
@@ -94,19 +95,6 @@ uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *w
 	request->chunk = chunk;
 	request->idle_ns = MS(idle_ms);
 	return request->id;
-}
-
-/* Identities last for ever in this world. */
-void kube_client_on_renewal(struct kube_client *client, struct kube_renewal *renewal)
-{
-	(void)client;
-	(void)renewal;
-}
-
-void kube_client_off_renewal(struct kube_client *client, struct kube_renewal *renewal)
-{
-	(void)client;
-	(void)renewal;
 }
 
 void kube_client_cancel(struct kube_client *client, uint64_t id)
