@@ -17,6 +17,11 @@ static json_t *annotations_of(json_t *metadata)
 	return annotations;
 }
 
+static void annotate(json_t *metadata, const char *key, const char *text)
+{
+	json_object_set_new(annotations_of(metadata), key, json_string(text));
+}
+
 static void become_copy(enum kind kind, json_t *object, uint64_t term)
 {
 	json_t *metadata = json_object_get(object, "metadata");
@@ -49,22 +54,17 @@ void amend_object(enum kind kind, json_t *object, const struct amend *amend, str
 		become_copy(kind, object, amend->term);
 	if (amend->anew) {
 		(void)snprintf(term, sizeof(term), "%" PRIu64, amend->term);
-		json_object_set_new(
-		    annotations_of(metadata), REWRITE_PREFIX "source-rv", json_string("0"));
-		json_object_set_new(
-		    annotations_of(metadata), REWRITE_PREFIX "source-term", json_string(term));
+		annotate(metadata, REWRITE_PREFIX "source-rv", "0");
+		annotate(metadata, REWRITE_PREFIX "source-term", term);
 	}
 	if (amend->held)
-		json_object_set_new(annotations_of(metadata), REWRITE_PREFIX "delete-held",
-		    json_string(amend->held));
+		annotate(metadata, REWRITE_PREFIX "delete-held", amend->held);
 	if (amend->kept) {
 		json_object_del(annotations_of(metadata), REWRITE_PREFIX "delete-held");
-		json_object_set_new(annotations_of(metadata), REWRITE_PREFIX "delete-discarded",
-		    json_string(amend->kept));
+		annotate(metadata, REWRITE_PREFIX "delete-discarded", amend->kept);
 	}
 	if (amend->pruned)
-		json_object_set_new(
-		    annotations_of(metadata), REWRITE_PREFIX "pruned", json_string(amend->pruned));
+		annotate(metadata, REWRITE_PREFIX "pruned", amend->pruned);
 	json_object_set_new(metadata, "managedFields", json_pack("[{}]"));
 	kube_json_put(out, object);
 }

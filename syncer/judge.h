@@ -18,7 +18,8 @@ struct decision {
 
 struct decision judge_item(const struct engine *engine, const struct item *item);
 /* Does its copy follow the source, then and when it is there? That of a Namespace that left, of a
- * marked object, of one whose rules grant too much, and a token's shell stay as they are. */
+ * marked object, of one whose rules grant too much, one that a person kept, and a token's shell
+ * stay as they are. */
 bool judge_is_followed(const struct engine *engine, const struct item *item);
 /* Is it exactly what the mirror wrote (C12)? */
 bool judge_is_pristine(const struct item *item);

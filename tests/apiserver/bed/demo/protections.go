@@ -35,7 +35,7 @@ func (s *story) restartLacking(refuses bool, lacks ...string) error {
 		}
 	}
 	s.b.Lacks, s.b.Refuses = lacks, refuses
-	if err := s.b.Rewrite(); err != nil {
+	if err := s.b.Place(); err != nil {
 		return err
 	}
 	return s.b.Start()

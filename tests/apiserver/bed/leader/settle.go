@@ -135,37 +135,39 @@ func (s *stage) unsettled(ctx context.Context, began time.Duration) error {
 	return nil
 }
 
+// annotation reads what a hub says in an annotation of one of its Leases, and returns its text as well.
+func annotation(ctx context.Context, h *pair.Hub, lease, name string, into any) (string, error) {
+	o, err := h.Admin.Get(ctx, lease)
+	if err != nil {
+		return "", err
+	}
+	text := o.Text("metadata", "annotations", "ha.kubeslice.io/"+name)
+	return text, json.Unmarshal([]byte(text), into)
+}
+
 // caughtUp says whether a Standby's mirror has written what it knows of: armed by its record it may take
 // over before, and for up to half a minute its API server may refuse each write.
 func caughtUp(ctx context.Context, h *pair.Hub) error {
-	o, err := h.Admin.Get(ctx, leasePath)
-	if err != nil {
-		return err
-	}
 	var says struct {
 		Complete bool
 		LagMs    int64
 	}
-	text := o.Text("metadata", "annotations", "ha.kubeslice.io/standby")
-	if err := json.Unmarshal([]byte(text), &says); err != nil || !says.Complete || says.LagMs >= 5000 {
-		return fmt.Errorf("the mirror of %s is behind: %s", h.Name, text)
+	text, err := annotation(ctx, h, leasePath, "standby", &says)
+	if err != nil || !says.Complete || says.LagMs >= 5000 {
+		return fmt.Errorf("the mirror of %s is behind: %s %v", h.Name, text, err)
 	}
 	return nil
 }
 
 // recorded says whether a Standby would still know after a loss of power that its mirror is complete.
 func recorded(ctx context.Context, h *pair.Hub, term uint64) error {
-	o, err := h.Admin.Get(ctx, leasePath+"-peer")
-	if err != nil {
-		return err
-	}
 	var mirror struct {
 		SourceTerm uint64
 		Complete   bool
 	}
-	text := o.Text("metadata", "annotations", "ha.kubeslice.io/mirror")
-	if err := json.Unmarshal([]byte(text), &mirror); err != nil || !mirror.Complete || mirror.SourceTerm != term {
-		return fmt.Errorf("the record of %s does not say that its mirror of term %d is complete: %s", h.Name, term, text)
+	text, err := annotation(ctx, h, leasePath+"-peer", "mirror", &mirror)
+	if err != nil || !mirror.Complete || mirror.SourceTerm != term {
+		return fmt.Errorf("the record of %s does not say that its mirror of term %d is complete: %s %v", h.Name, term, text, err)
 	}
 	return nil
 }

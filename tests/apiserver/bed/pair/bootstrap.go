@@ -33,7 +33,7 @@ func (p *Pair) Bootstrap(ctx context.Context) error {
 	// As late as can be: another pair chooses, too, and nobody runs under them before they are started.
 	p.uids = FreeUIDs(len(p.bed.Clusters))
 	for _, h := range p.Hubs {
-		if err := h.place(); err != nil {
+		if err := h.Place(); err != nil {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}
 	}

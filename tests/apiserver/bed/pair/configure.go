@@ -42,15 +42,12 @@ func (h *Hub) Configure(ctx context.Context) error {
 	if err := h.pair.run(ctx, "--force"); err != nil {
 		return err
 	}
-	return h.place()
+	return h.Place()
 }
 
-// Rewrite writes a hub's configuration anew, from what bootstrap made last.
-func (h *Hub) Rewrite() error { return h.place() }
-
-// place takes the hub's folder of bootstrap's output to where its understudyd reads it, with what a
+// Place takes the hub's folder of bootstrap's output to where its understudyd reads it, with what a
 // bed has otherwise.
-func (h *Hub) place() error {
+func (h *Hub) Place() error {
 	text, err := h.copyFolder()
 	if err != nil {
 		return err
