@@ -42,7 +42,8 @@ type suite struct {
 	hub      *cluster.Cluster
 	admin    *kube.Client
 	replicas [3]*replica
-	writes   string // what the workloads write into
+	writes   string   // what the workloads write into
+	wrote    []string // "replica term" of each holder that was seen to write
 }
 
 // Run does all steps; the first that fails is the error.

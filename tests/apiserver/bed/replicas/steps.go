@@ -211,15 +211,23 @@ func (s *suite) next(ctx context.Context, last *replica, term uint64) (*replica,
 	return now, at, nil
 }
 
-// holder is the one that leads now, with its term.
+// holder is the one that leads now, with its term; its workload has written.
 func (s *suite) holder(ctx context.Context) (*replica, uint64, error) {
 	r, _, err := s.leader(ctx, patience)
 	if err != nil {
 		return nil, 0, err
 	}
 	term, _ := r.page()
-	_, err = until(ctx, patience, 10*time.Millisecond, r.workload)
-	return r, term, err
+	run := fmt.Sprintf("%s %d", r.name, term)
+	_, err = until(ctx, patience, 10*time.Millisecond, func() bool {
+		text, _ := os.ReadFile(s.writes)
+		return strings.Contains(string(text), run+" ")
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("the workload of %s with term %d has written nothing: %w", r.name, term, err)
+	}
+	s.wrote = append(s.wrote, run)
+	return r, term, nil
 }
 
 // terminated: a stop ends the workload, then gives the Lease back; another one leads at once.
@@ -471,7 +479,7 @@ func (s *suite) writeLog(context.Context) error {
 			return fmt.Errorf("line %q", line)
 		}
 		lines++
-		run := fmt.Sprintf("%s term %d", name, term)
+		run := fmt.Sprintf("%s %d", name, term)
 		if len(runs) > 0 && runs[len(runs)-1] == run {
 			continue
 		}
@@ -480,8 +488,10 @@ func (s *suite) writeLog(context.Context) error {
 		}
 		runs, last = append(runs, run), term
 	}
-	if len(runs) < 8 || lines < 100 {
-		return fmt.Errorf("only %d lines of %d leaders: %v", lines, len(runs), runs)
+	for _, run := range s.wrote {
+		if !slices.Contains(runs, run) {
+			return fmt.Errorf("what %s (replica, term) wrote is gone: %d lines of %v", run, lines, runs)
+		}
 	}
 	s.fact("write log: %d lines of %d leaders, one after the other, terms only rise", lines, len(runs))
 	return nil
