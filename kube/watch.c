@@ -14,14 +14,13 @@
 #include "kube/answer.h"
 #include "kube/json.h"
 #include "kube/lines.h"
+#include "kube/resume.h"
 #include "kube/url.h"
 
 #define DEFAULT_PAGE 500
 /* Of one page: an answer and its values are in memory at once. */
-#define PAGE_BYTES       ((size_t)8 * 1024 * 1024)
-#define EVENT_BYTES      ((size_t)8 * 1024 * 1024)
-#define BACKOFF_LEAST_MS 500
-#define BACKOFF_MOST_MS  30000
+#define PAGE_BYTES  ((size_t)8 * 1024 * 1024)
+#define EVENT_BYTES ((size_t)8 * 1024 * 1024)
 /* A watch ends by itself after 4 to 6 minutes; bookmarks come about once a minute, so a longer
  * silence is a dead connection or a server without them: either way a rewatch is cheap. */
 #define WATCH_LEAST_S  240
@@ -30,10 +29,8 @@
 /* Shorter streams without an event count as failed attempts. */
 #define SHORT_STREAM_NS  BASE_NS_PER_S
 #define STEADY_STREAM_NS (10 * BASE_NS_PER_S)
-/* So many failures in a row and the last version is given up, too. */
-#define STUBBORN 5
 
-enum watch_state { WATCH_WAITING, WATCH_LISTING, WATCH_INITIAL, WATCH_FOLLOWING };
+enum watch_state { WATCH_WAITING, WATCH_ASKING, WATCH_LISTING, WATCH_INITIAL, WATCH_FOLLOWING };
 
 struct kube_watch {
 	struct kube_client *client;
@@ -44,6 +41,7 @@ struct kube_watch {
 	char *path, *selectors;
 	uint32_t page, deadline_ms;
 	bool initial_events; /* still believed to work */
+	bool doubtful; /* the connection was lost: has the server still got `version`? (H10) */
 	enum watch_state state;
 	uint64_t attempt, request;
 	unsigned depth; /* of our callers' callbacks on the stack */
@@ -102,48 +100,11 @@ static void wait_ms(struct kube_watch *watch, int64_t ms)
 	loop_timer_set(watch->loop, &watch->timer, base_clock_boot_ns() + ms * BASE_NS_PER_MS);
 }
 
-/* 0.5 s doubled to 30 s, the upper half of it by chance (herds), and never before Retry-After. */
-static int64_t backoff_ms(const struct kube_watch *watch, int64_t retry_after_ms)
-{
-	int64_t ms = BACKOFF_LEAST_MS;
-
-	for (unsigned i = 1; i < watch->failures && ms < BACKOFF_MOST_MS; i++)
-		ms *= 2;
-	if (ms > BACKOFF_MOST_MS)
-		ms = BACKOFF_MOST_MS;
-	ms = ms / 2 + (int64_t)(base_random_u64() % (uint64_t)(ms / 2));
-	return ms > retry_after_ms ? ms : retry_after_ms;
-}
-
 static void forget_list(struct kube_watch *watch)
 {
 	free(watch->token);
 	watch->token = NULL;
 	watch->listed[0] = '\0';
-}
-
-/* The server does not do sendInitialEvents (too old, or its etcd is): a list does it all. */
-static bool is_no_initial_events(enum kube_class class)
-{
-	return class == KUBE_INVALID || class == KUBE_REFUSED || class == KUBE_SERVER_ERROR ||
-	       class == KUBE_CONFLICT;
-}
-
-/* Whether the version that was reached is worth another try; an expired one, one that the server
- * has never reached, and one that failed again and again are not. */
-static bool keeps_version(const struct kube_watch *watch, const struct kube_answer *answer)
-{
-	switch (answer->class) {
-	case KUBE_SILENT:
-	case KUBE_BLIND:
-	case KUBE_THROTTLED:
-	case KUBE_UNAUTHORIZED:
-	case KUBE_FORBIDDEN: return true;
-	case KUBE_SERVER_ERROR:
-		return watch->failures < STUBBORN &&
-		       !strstr(answer->message, "Too large resource version");
-	default: return false;
-	}
 }
 
 /* An attempt failed: says so, waits, and tries what is right after this answer. It never gives up
@@ -162,14 +123,15 @@ static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 		watch->page = watch->page > 4 ? watch->page / 4 : 1;
 	}
 	forget_list(watch);
-	if (!keeps_version(watch, answer))
+	if (!resume_keeps_version(answer, watch->failures, watch->doubtful))
 		watch->version[0] = '\0';
-	if (state == WATCH_INITIAL && is_no_initial_events(answer->class)) {
+	watch->doubtful = watch->doubtful || resume_is_loss(answer->class);
+	if (state == WATCH_INITIAL && resume_lists_instead(answer->class)) {
 		watch->initial_events = false;
 		wait_ms(watch, 0);
 		return;
 	}
-	wait_ms(watch, backoff_ms(watch, answer->retry_after_ms));
+	wait_ms(watch, resume_wait_ms(watch->failures, answer->retry_after_ms));
 	/* A version that has expired is no failure to report: the list that follows cures it. */
 	if (answer->class != KUBE_GONE && watch->ops->on_error)
 		watch->ops->on_error(watch->arg, answer);
@@ -192,7 +154,7 @@ static bool synced(struct kube_watch *watch, const char *version)
 	uint64_t attempt = watch->attempt;
 
 	(void)str_copy(watch->version, sizeof(watch->version), str_of(version));
-	watch->unpaged = false;
+	watch->doubtful = watch->unpaged = false;
 	forget_list(watch);
 	if (watch->ops->on_synced)
 		watch->ops->on_synced(watch->arg, watch->version);
@@ -246,6 +208,21 @@ static const char *take_page(struct kube_watch *watch, const json_t *list)
 	return NULL;
 }
 
+/* A watch that starts at a version which the server has lost hears nothing until other changes have
+ * got there. NULL, or what is wrong with the answer. */
+static const char *take_reached(struct kube_watch *watch, const json_t *list)
+{
+	const char *reached = answer_version(list);
+
+	if (!reached)
+		return "the answer is no list";
+	watch->doubtful = false;
+	if (resume_is_behind(reached, watch->version))
+		watch->version[0] = '\0';
+	act(watch);
+	return NULL;
+}
+
 static void on_page(void *arg, const struct kube_answer *answer)
 {
 	struct kube_watch *watch = arg;
@@ -259,7 +236,8 @@ static void on_page(void *arg, const struct kube_answer *answer)
 	} else {
 		list = kube_json_parse(answer->body, NULL);
 		if (list)
-			fault = take_page(watch, list);
+			fault = watch->state == WATCH_ASKING ? take_reached(watch, list)
+							     : take_page(watch, list);
 		json_decref(list);
 		if (fault)
 			fail_with(watch, KUBE_BLIND, PEER_WHY_UNPARSABLE, fault);
@@ -420,6 +398,7 @@ static void on_stream_end(void *arg, const struct kube_answer *answer)
 		   lived_ns >= IDLE_MS * BASE_NS_PER_MS) {
 		/* An API server that has seen no event of a kind since its start sends no
 		 * bookmarks of it. If the server is away, the next attempt says so. */
+		watch->doubtful = true;
 		act(watch);
 	} else if (answer->class != KUBE_OK) {
 		fail(watch, answer);
@@ -444,9 +423,9 @@ static void start_list(struct kube_watch *watch, struct buf *query)
 		.path = watch->path,
 		.deadline_ms = watch->deadline_ms };
 
-	watch->state = WATCH_LISTING;
 	if (!watch->unpaged) {
-		kube_url_query_number(query, "limit", watch->page);
+		kube_url_query_number(
+		    query, "limit", watch->state == WATCH_ASKING ? 1 : watch->page);
 		ask.most_bytes = PAGE_BYTES;
 	}
 	if (watch->token)
@@ -488,13 +467,17 @@ static void act(struct kube_watch *watch)
 
 	if (watch->selectors)
 		buf_puts(&query, watch->selectors);
-	if (watch->version[0]) {
+	if (watch->version[0] && watch->doubtful) {
+		watch->state = WATCH_ASKING;
+		start_list(watch, &query);
+	} else if (watch->version[0]) {
 		watch->state = WATCH_FOLLOWING;
 		start_stream(watch, &query);
 	} else if (watch->token) {
+		watch->state = WATCH_LISTING;
 		start_list(watch, &query);
 	} else if (begin(watch)) {
-		watch->state = WATCH_INITIAL;
+		watch->state = watch->initial_events ? WATCH_INITIAL : WATCH_LISTING;
 		if (watch->initial_events)
 			start_stream(watch, &query);
 		else

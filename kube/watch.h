@@ -2,7 +2,10 @@
  * List, then watch, for ever: the one reflector of this tree. With sendInitialEvents where the
  * server has it, else paged lists; bookmarks; 410 in all its forms starts a new list; back-off
  * with jitter between attempts, ended by a new identity, Retry-After honoured (L79, M3,
- * leases-and-mirrors). Objects are handed out one by one and not kept.
+ * leases-and-mirrors). A server that was
+ * restored from a backup accepts a watch from a version that it has lost, and says nothing: after a
+ * lost connection it is asked how far it is, and when that fails, too, all is listed anew (H10).
+ * Objects are handed out one by one and not kept.
  */
 #ifndef KUBE_WATCH_H
 #define KUBE_WATCH_H

@@ -61,6 +61,7 @@ static void test_initial_events(void **state)
 	fail_with(KUBE_SILENT);
 	expect("error:silent ");
 	(void)wait_over();
+	reached("11");
 	expect_asked("resourceVersion=11"); /* no list: the version is still good */
 	expect_not_asked("sendInitialEvents");
 	stream(STATUS("410", "too old resource version"));
@@ -81,6 +82,7 @@ static void test_quiet_server_is_no_error(void **state)
 	now_ns += 90 * BASE_NS_PER_S;
 	fail_with(KUBE_SILENT);
 	expect("");
+	reached("11");
 	expect_asked("resourceVersion=11");
 	fail_with(KUBE_SILENT);
 	expect("error:silent ");
@@ -97,6 +99,7 @@ static void test_a_quiet_watch_that_came_back_is_alive(void **state)
 	(void)wait_over();
 	alive = 0;
 	assert_null(timer); /* no answer yet */
+	reached("10");
 	stream("");
 	assert_int_equal(alive, 0);
 	assert_int_equal(wait_over(), 1000);
@@ -104,10 +107,12 @@ static void test_a_quiet_watch_that_came_back_is_alive(void **state)
 	/* One that ends at once never was. */
 	fail_with(KUBE_SILENT);
 	(void)wait_over();
+	reached("10");
 	stream("");
 	fail_with(KUBE_OK);
 	expect("error:silent error:server-error ");
 	(void)wait_over();
+	reached("10");
 	expect_asked("resourceVersion=10");
 	assert_int_equal(alive, 1);
 	/* Of initial events only their end counts. */
@@ -224,13 +229,15 @@ static void test_a_page_too_long_is_asked_for_in_smaller_ones(void **state)
 /* What a failed attempt leaves: the version, or a list. */
 static void test_after_failures(void **state)
 {
+	static const char asks[] = "limit=1", goes_on[] = "resourceVersion=10",
+			  lists[] = "limit=500";
 	static const struct {
 		enum kube_class class;
-		bool lists;
-	} rows[] = { { KUBE_SILENT, false }, { KUBE_BLIND, false }, { KUBE_THROTTLED, false },
-		{ KUBE_UNAUTHORIZED, false }, { KUBE_FORBIDDEN, false },
-		{ KUBE_SERVER_ERROR, false }, { KUBE_NO_RESOURCE, true }, { KUBE_NOT_FOUND, true },
-		{ KUBE_INVALID, true }, { KUBE_REFUSED, true } };
+		const char *next;
+	} rows[] = { { KUBE_SILENT, asks }, { KUBE_BLIND, asks }, { KUBE_THROTTLED, goes_on },
+		{ KUBE_UNAUTHORIZED, goes_on }, { KUBE_FORBIDDEN, goes_on },
+		{ KUBE_SERVER_ERROR, asks }, { KUBE_NO_RESOURCE, lists }, { KUBE_NOT_FOUND, lists },
+		{ KUBE_INVALID, lists }, { KUBE_REFUSED, lists } };
 	char said[64];
 
 	(void)state;
@@ -240,23 +247,96 @@ static void test_after_failures(void **state)
 		(void)snprintf(said, sizeof(said), "error:%s ", kube_class_name(rows[i].class));
 		expect(said);
 		(void)wait_over();
-		expect_asked(rows[i].lists ? "limit=500" : "resourceVersion=10");
+		expect_asked(rows[i].next);
 		finish();
 	}
 }
 
-static void test_a_stubborn_server_error_lists(void **state)
+/* A server that was restored from a backup takes a watch from a version that it has lost, and says
+ * nothing until it gets there again by other changes (H10). */
+static void test_a_server_that_went_back_is_listed(void **state)
+{
+	(void)state;
+	follow();
+	stream(EVENT("ADDED", OBJECT("c", "1000")));
+	expect("+c ");
+	fail_with(KUBE_SILENT);
+	(void)wait_over();
+	reached("999");
+	expect_asked("limit=500");
+	page(LIST("999", "", OBJECT("a", "5")));
+	expect("error:silent begin =a synced@999 ");
+	expect_asked("resourceVersion=999");
+	/* Also one whose connection was dead for long, and nobody said so. */
+	now_ns += 90 * BASE_NS_PER_S;
+	fail_with(KUBE_SILENT);
+	reached("998");
+	expect_asked("limit=500");
+	/* Of versions that are no numbers nobody knows the order. */
+	page(LIST("x", "", ""));
+	expect("begin synced@x ");
+	fail_with(KUBE_SILENT);
+	(void)wait_over();
+	reached("1");
+	expect_asked("resourceVersion=x");
+	finish();
+}
+
+/* Whoever was away for longer than it takes to connect again may have been restored, and may have
+ * got as far as it was by the time that it answers. */
+static void test_a_server_that_was_away_is_listed(void **state)
+{
+	static const enum kube_class second[] = { KUBE_SILENT, KUBE_BLIND, KUBE_SERVER_ERROR,
+		KUBE_THROTTLED, KUBE_FORBIDDEN, KUBE_UNAUTHORIZED };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++) {
+		follow();
+		fail_with(KUBE_SILENT);
+		(void)wait_over();
+		expect_asked("limit=1");
+		fail_with(second[i]);
+		(void)wait_over();
+		expect_asked("limit=500");
+		finish();
+	}
+	/* Who never was away is not. */
+	follow();
+	for (int i = 0; i < 8; i++) {
+		fail_with(KUBE_THROTTLED);
+		(void)wait_over();
+		expect_asked("resourceVersion=10");
+	}
+	finish();
+}
+
+static void test_what_is_asked_for_is_no_list(void **state)
+{
+	(void)state;
+	follow();
+	fail_with(KUBE_SILENT);
+	(void)wait_over();
+	page("{\"kind\":\"Status\"}");
+	expect("error:silent error:blind ");
+	(void)wait_over();
+	expect_asked("limit=500");
+	finish();
+}
+
+static void test_streams_that_fail_again_and_again_list(void **state)
 {
 	int tries = 0;
 
 	(void)state;
 	follow();
-	while (strstr(asked.query, "resourceVersion=10")) {
-		fail_with(KUBE_SERVER_ERROR);
+	while (!strstr(asked.query, "limit=500")) {
+		fail_with(KUBE_OK); /* at once */
 		(void)wait_over();
+		if (!asked.stream && !strstr(asked.query, "limit=500"))
+			reached("10");
 		assert_true(++tries < 10);
 	}
-	expect_asked("limit=500");
+	assert_int_equal(tries, 5);
 	finish();
 }
 
@@ -304,7 +384,7 @@ static void test_a_new_identity_ends_the_wait(void **state)
 	renewal->renewed(renewal->arg);
 	assert_int_equal(wait_over(), 0);
 	assert_int_equal(now_ns, began_ns);
-	expect_asked("resourceVersion=10"); /* nothing is listed anew for it */
+	expect_asked("limit=500");
 	fail_with(KUBE_SILENT);
 	assert_in_range(wait_over(), 250, 500); /* and nothing of the old failures counts */
 	answer_with((struct kube_answer){ .class = KUBE_THROTTLED, .retry_after_ms = 70000 });
@@ -366,6 +446,7 @@ static void test_hostile_events(void **state)
 		stream(texts[i]);
 		expect("error:blind ");
 		(void)wait_over();
+		reached("10");
 		expect_asked("resourceVersion=10");
 		finish();
 	}
@@ -395,6 +476,7 @@ static void test_endless_line(void **state)
 	expect("error:blind ");
 	/* Nothing of it is left for the next stream. */
 	(void)wait_over();
+	reached("10");
 	stream(EVENT("ADDED", OBJECT("a", "11")));
 	expect("+a ");
 	finish();
@@ -451,7 +533,10 @@ int main(void)
 		cmocka_unit_test(test_expired_token_lists_unpaged),
 		cmocka_unit_test(test_a_page_too_long_is_asked_for_in_smaller_ones),
 		cmocka_unit_test(test_after_failures),
-		cmocka_unit_test(test_a_stubborn_server_error_lists),
+		cmocka_unit_test(test_a_server_that_went_back_is_listed),
+		cmocka_unit_test(test_a_server_that_was_away_is_listed),
+		cmocka_unit_test(test_what_is_asked_for_is_no_list),
+		cmocka_unit_test(test_streams_that_fail_again_and_again_list),
 		cmocka_unit_test(test_backoff),
 		cmocka_unit_test(test_a_new_identity_ends_the_wait),
 		cmocka_unit_test(test_streams_that_end_at_once),

@@ -265,6 +265,19 @@ static void finish(void)
 	"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":" code                       \
 	",\"message\":\"" text "\"}}\n"
 
+/* After a lost connection the server is asked how far it is. */
+static void reached(const char *version)
+{
+	char text[128];
+
+	expect_asked("limit=1");
+	assert_false(asked.stream);
+	(void)snprintf(text, sizeof(text),
+	    "{\"kind\":\"ThingList\",\"metadata\":{\"resourceVersion\":\"%s\"},\"items\":[]}",
+	    version);
+	page(text);
+}
+
 /* A watch that follows version 10. */
 static void follow(void)
 {

@@ -188,7 +188,10 @@ static void restore(unsigned id)
 	server_restore(server);
 	if (id == SOURCE)
 		the->restored_at = the->now;
+	/* Nobody restores a backup beneath a server that runs. */
+	server->down = true;
 	wire_cut(id, true);
+	event_post(EVENT_UP, the->now + S(3) + (int64_t)chaos_random(S(10)), id);
 }
 
 static void put_back_aside(void)
@@ -501,7 +504,6 @@ static void begin(void)
 	the->server[SOURCE].watch_lists = the->server[OWN].watch_lists = !on(KNOB_NO_WATCHLIST);
 	the->server[OWN].prunes = on(KNOB_BAD);
 	the->archive = json_object();
-	the->epochs = json_object();
 	the->term = the->led_term = 2;
 	the->granted = true;
 	the->ever_led = on(KNOB_PROMOTE) && chaos_random(2);
@@ -534,7 +536,6 @@ static void end(void)
 	free(the->events);
 	json_decref(the->archive);
 	json_decref(the->listed);
-	json_decref(the->epochs);
 	json_decref(the->pinned_objects);
 }
 

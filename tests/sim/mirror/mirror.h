@@ -135,9 +135,9 @@ struct request {
 	struct filter {
 		enum kind kind;
 		char space[64], label[80], value[80];
+		bool one; /* of a list only its version is wanted */
 	} filter;
 	uint64_t position;
-	int epoch; /* of the server, when it took the request up */
 	int64_t ends, heard;
 	json_t *answer; /* on its way back */
 	int status;
@@ -210,7 +210,6 @@ struct mirror {
 	struct truth *truths;
 	size_t truth_count, truth_room;
 	json_t *archive;        /* "uid/version": the object, as the archive has it */
-	json_t *epochs;         /* "target path": the epoch in which its list was heard */
 	json_t *listed;         /* "kind/space": newest version that a list showed in this life */
 	int64_t restored_at;    /* when the source's last restore was */
 	int64_t other_since;    /* another cluster answers, and the elector has to notice it */
@@ -287,7 +286,6 @@ void watch_serve(struct server *server, struct request *request, struct reply *r
 void watch_pump(struct request *request);
 void watch_forget(struct server *server);
 void watch_compact(struct server *server);
-void watch_heard(const struct request *request); /* its list came through whole */
 void watch_close(void);                          /* lists that were not read to their end */
 
 /* --- cluster.c ------------------------------------------------------------------------------- */

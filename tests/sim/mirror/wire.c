@@ -140,9 +140,7 @@ static void finish(struct request *request, int status, const json_t *body)
 	request->answered = true;
 	listed = done && status == 200 && json_object_get(body, "items") &&
 		 !*kube_json_text(json_object_get(body, "metadata"), "continue");
-	if (listed)
-		watch_heard(request);
-	listed = listed && request->target == CREDENTIAL_PEER_SYNCER;
+	listed = listed && request->target == CREDENTIAL_PEER_SYNCER && !request->filter.one;
 	filter = request->filter;
 	version = version_of(body);
 	drop(request);
