@@ -152,35 +152,38 @@ func (l *ledger) nothingLost(begin time.Duration, term uint64) error {
 				found[e.object] = e.value
 			}
 		}
-		if err := l.holds(found, begin-lag, last); err != nil {
-			return err
+		leads := fmt.Sprintf("%s leads with term %d", last.hub, last.term)
+		if err := l.holds(found, last.sent, begin-lag, leads, func(*entry) bool { return true }); err != nil {
+			return fmt.Errorf("%w before the fault", err)
 		}
 	}
 	return nil
 }
 
-func (l *ledger) holds(found map[string]time.Duration, until time.Duration, by entry) error {
+// holds compares what a hub has found at a time with what was acknowledged until another one, of those
+// entries that count.
+func (l *ledger) holds(found map[string]time.Duration, at, until time.Duration, who string, counts func(*entry) bool) error {
 	newest, doomed := map[string]entry{}, map[string]bool{}
 	for _, e := range l.all {
-		if e.sent >= by.sent {
+		if e.sent >= at {
 			break
 		}
 		if e.op == deletes { // answered or not, it may be gone
 			doomed[e.object] = true
 		}
-		if e.changes() && !e.void && e.answered <= until {
+		if e.changes() && !e.void && e.answered <= until && counts(&e) {
 			newest[e.object] = e
 		}
 	}
 	for object, e := range newest {
-		at, is := found[object]
+		written, is := found[object]
 		switch {
 		case e.op == deletes && is:
-			return fmt.Errorf("%s leads with term %d and has %s, which %s deleted under term %d, %v before the fault",
-				by.hub, by.term, object, e.hub, e.term, until+lag-e.answered)
-		case e.op == puts && !doomed[object] && (!is || at < e.sent):
-			return fmt.Errorf("%s leads with term %d and lacks the write of %s to %s under term %d, acknowledged %v before the fault (it has %v, not %v)",
-				by.hub, by.term, e.hub, object, e.term, until+lag-e.answered, at, e.sent)
+			return fmt.Errorf("%s and has %s, which %s deleted under term %d, %v",
+				who, object, e.hub, e.term, until+lag-e.answered)
+		case e.op == puts && !doomed[object] && (!is || written < e.sent):
+			return fmt.Errorf("%s and lacks the write of %s to %s under term %d (it has %v, not %v), acknowledged %v",
+				who, e.hub, object, e.term, written, e.sent, until+lag-e.answered)
 		}
 	}
 	return nil

@@ -125,6 +125,8 @@ func (s *stage) unsettled(ctx context.Context, began time.Duration) error {
 		return err
 	} else if err := caughtUp(ctx, standby); err != nil {
 		return err
+	} else if err := s.follows(ctx, standby, term); err != nil {
+		return err
 	}
 	if told := s.seen.toldTerm(); told != term {
 		return fmt.Errorf("%s leads with term %d, the worker was told %d", s.pair.Hubs[leader].Name, term, told)
@@ -157,6 +159,19 @@ func caughtUp(ctx context.Context, h *pair.Hub) error {
 		return fmt.Errorf("the mirror of %s is behind: %s %v", h.Name, text, err)
 	}
 	return nil
+}
+
+// follows says whether a Standby's mirror has what it says that it has: what the Active wrote in its
+// term. What came before was looked at when the term began.
+func (s *stage) follows(ctx context.Context, h *pair.Hub, term uint64) error {
+	at := bootNow()
+	list, err := h.Admin.Get(ctx, loadPath(""))
+	if err != nil {
+		return err
+	}
+	active := s.other(h).Name
+	return s.ledger.holds(writtenIn(list), at, at-3*lag, h.Name+" is complete",
+		func(e *entry) bool { return e.hub == active && e.term == term })
 }
 
 // recorded says whether a Standby would still know after a loss of power that its mirror is complete.

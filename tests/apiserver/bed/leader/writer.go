@@ -85,6 +85,22 @@ func (w *writer) note(sent, answered time.Duration, term uint64, op, outcome, ob
 	fmt.Fprintf(w.log, "%s %d %d %d %s %s %s %d %.120q\n", w.hub, sent, answered, term, op, outcome, object, value, fmt.Sprint(err))
 }
 
+// writtenIn are the objects of writers in a list, and when each was written.
+func writtenIn(list kube.Object) map[string]time.Duration {
+	found := map[string]time.Duration{}
+	for _, o := range list.Items() {
+		at, err := strconv.ParseInt(o.Text("metadata", "annotations", "bed/at"), 10, 64)
+		if err != nil {
+			continue // not of a writer
+		}
+		if o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil {
+			continue // many were deleted while this hub was away: the brake holds it, and says so (H8)
+		}
+		found[o.Name()] = time.Duration(at)
+	}
+	return found
+}
+
 // inherit notes what is there at the beginning of a term.
 func (w *writer) inherit(ctx context.Context, term uint64) error {
 	sent := bootNow()
@@ -94,17 +110,10 @@ func (w *writer) inherit(ctx context.Context, term uint64) error {
 	}
 	answered := bootNow()
 	w.made = nil
-	for _, o := range list.Items() {
-		at, err := strconv.ParseInt(o.Text("metadata", "annotations", "bed/at"), 10, 64)
-		if err != nil {
-			continue // not of a writer
-		}
-		if o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil {
-			continue // many were deleted while this hub was away: the brake holds it, and says so (H8)
-		}
-		w.note(sent, answered, term, lists, done, o.Name(), at, nil)
-		if strings.HasPrefix(o.Name(), "made-") {
-			w.made = append(w.made, o.Name())
+	for name, at := range writtenIn(list) {
+		w.note(sent, answered, term, lists, done, name, int64(at), nil)
+		if strings.HasPrefix(name, "made-") {
+			w.made = append(w.made, name)
 		}
 	}
 	slices.Sort(w.made)
