@@ -44,6 +44,14 @@ static enum fence_role fence_role_of(const struct elector *elector)
 	return elector->machine.loaded ? FENCE_STANDBY : FENCE_NONE;
 }
 
+/* A condition that is over says nothing of now: the peer that could not be read is read again. */
+static struct str reason_of(const struct elector *elector)
+{
+	bool over = elector->condition && !elector->machine.told[elector->condition];
+
+	return str_of(over ? elector->lasting : elector->reason);
+}
+
 void elector_show_leadership(struct elector *elector)
 {
 	const struct machine *m = &elector->machine;
@@ -58,7 +66,7 @@ void elector_show_leadership(struct elector *elector)
 		.valid_until_ns = m->page_open ? (uint64_t)m->valid_until_ns : 0,
 		.armed = m->state == STATE_STANDBY && machine_armed(m),
 		.complete = machine_complete(m),
-		.reason = str_of(elector->reason) };
+		.reason = reason_of(elector) };
 
 	(void)machine_holds(m, holds);
 	admin_put_operation(elector, operation, sizeof(operation));
@@ -192,6 +200,9 @@ static void say(struct elector *elector, const struct machine_said *said, int64_
 		.reason = str_of(row->name) };
 
 	trace_text(elector->reason, sizeof(elector->reason), said);
+	elector->condition = said->condition ? said->reason : REASON_NONE;
+	if (!said->condition)
+		memcpy(elector->lasting, elector->reason, sizeof(elector->lasting));
 	entry.text = str_of(elector->reason);
 	count(elector, said, now_ns);
 	if (!said->first) { /* an episode that goes on: neither Event nor history (G5) */

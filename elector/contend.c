@@ -153,7 +153,8 @@ static void show(struct elector *elector)
 		.since_us = elector->since_us,
 		.renewed_ns = leading ? (uint64_t)renewed_ns : 0,
 		.valid_until_ns = leading ? (uint64_t)r->valid_until_ns : 0,
-		.reason = str_of(elector->reason) };
+		.reason = str_of(
+		    replicas_still(r, contender->said) ? elector->reason : elector->lasting) };
 
 	if (leading) {
 		status.leader = str_of(contender->identity);
@@ -186,6 +187,9 @@ static void say(struct elector *elector, const struct replicas_said *said)
 
 	replicas_text(elector->reason, sizeof(elector->reason), said, elector->contender.holder);
 	entry.text = str_of(elector->reason);
+	elector->contender.said = said->reason;
+	if (!replicas_is_condition(said->reason))
+		memcpy(elector->lasting, elector->reason, sizeof(elector->lasting));
 	log_write(words->warning ? LOG_WARN : LOG_INFO, "%s > %s: %s", entry.from.p, entry.to.p,
 	    elector->reason);
 	if (said->from != said->to)
@@ -378,6 +382,7 @@ void contend_open(struct elector *elector, uint64_t instance)
 	role_attach(elector->process, &contend_ops, elector);
 	(void)snprintf(
 	    elector->reason, sizeof(elector->reason), "starting: the identity is not here yet");
+	memcpy(elector->lasting, elector->reason, sizeof(elector->lasting));
 	elector->wake = (struct loop_timer){ .fire = on_wake, .arg = elector };
 	contender->show = (struct loop_timer){ .fire = on_show, .arg = elector };
 	loop_timer_set(role_loop(elector->process), &contender->show, base_clock_boot_ns());

@@ -17,6 +17,7 @@ struct contender {
 	int64_t acquire_us;              /* of the own claim, kept across renewals (R12) */
 	uint64_t transitions;
 	struct loop_timer show;
+	enum replicas_reason said; /* which one elector->reason tells */
 };
 
 extern const struct role_ops contend_ops;

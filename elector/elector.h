@@ -68,8 +68,10 @@ struct elector {
 	/* What status shows of the last change. */
 	int64_t since_us, promotion_began_ns, suspected_age_ns;
 	struct steps steps;
-	int64_t peer_since_us; /* of the peer's claim; 0: it has none */
-	char reason[512];
+	int64_t peer_since_us;         /* of the peer's claim; 0: it has none */
+	char reason[512];              /* of what was said last */
+	char lasting[512];             /* of what was said last and cannot be over */
+	enum machine_reason condition; /* that reason tells; NONE: it tells none */
 	char ack_why[ANNOTATIONS_WHY], peer_why[ANNOTATIONS_WHY]; /* own ack's, the peer's ack's */
 	struct admin admin;
 	bool syncer_linked;

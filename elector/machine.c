@@ -282,6 +282,7 @@ static bool say(struct machine *m, struct machine_step *s, const struct machine_
 	said->from = m->state;
 	said->to = next;
 	said->first = !again;
+	said->condition = condition;
 	take_numbers(m, s, &said->numbers);
 	m->told[row->reason] = condition;
 	return condition && !again;

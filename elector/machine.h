@@ -387,7 +387,7 @@ struct machine_numbers {
 struct machine_said {
 	enum machine_reason reason;
 	enum machine_state from, to;
-	bool first; /* of its episode: worth an Event and a line of history (G5, M2) */
+	bool first, condition; /* worth an Event and history (G5, M2); lasts while it is told */
 	struct machine_numbers numbers;
 };
 

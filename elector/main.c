@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -43,6 +44,7 @@ static void hub_open(struct elector *elector, uint64_t instance)
 	elector->wake = (struct loop_timer){ .fire = elector_wake, .arg = elector };
 	(void)snprintf(elector->reason, sizeof(elector->reason),
 	    "starting: own records, the peer and the workers are read");
+	memcpy(elector->lasting, elector->reason, sizeof(elector->lasting));
 	elector->admin.nonce = base_random_u64();
 	(void)snprintf(elector->ack_why, sizeof(elector->ack_why), "no mirror runs on the standby");
 	machine_init(&elector->machine, &options);

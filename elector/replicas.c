@@ -354,6 +354,16 @@ static void say(const struct replicas *r, struct replicas_step *s, const struct 
 		.unread_ms = (s->now_ns - r->seen_ns) / NS_PER_MS };
 }
 
+bool replicas_is_condition(enum replicas_reason reason)
+{
+	return reason == REPLICAS_UNREACHABLE || reason == REPLICAS_NO_TERM_LEFT;
+}
+
+bool replicas_still(const struct replicas *r, enum replicas_reason reason)
+{
+	return !replicas_is_condition(reason) || (r->told & BIT(reason));
+}
+
 static bool does_something(const struct replicas_row *row)
 {
 	return row->acts[0] || row->next != STAY || row->reason != REPLICAS_REASON_NONE;
@@ -374,7 +384,7 @@ static bool take_row(struct replicas *r, struct replicas_step *s, enum fact fact
 		for (unsigned a = 0; a < 3 && row->acts[a]; a++)
 			row->acts[a](r, s);
 		say(r, s, row, next);
-		if (row->reason == REPLICAS_UNREACHABLE || row->reason == REPLICAS_NO_TERM_LEFT)
+		if (replicas_is_condition(row->reason))
 			r->told |= BIT(row->reason);
 		r->state = next;
 		return does_something(row);

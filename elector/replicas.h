@@ -195,6 +195,9 @@ void replicas_step(struct replicas *r, const struct replicas_event *event, int64
 
 /* Is the record's holder, as far as can be seen from here, still valid? */
 bool replicas_holder_is_live(const struct replicas *r);
+/* Said once while it lasts; false for one that is over. */
+bool replicas_is_condition(enum replicas_reason reason);
+bool replicas_still(const struct replicas *r, enum replicas_reason reason);
 
 struct replicas_step;
 /* One row. Rows are tried in order; the first whose state, fact and guard match is taken. */

@@ -309,6 +309,44 @@ static void M12_an_accepted_peer_is_another_pair(void **state)
 	assert_string_equal(elector->pair, now);
 }
 
+/* G5, M2: who reads it at night takes it for what is now. */
+static void a_condition_that_is_over_is_not_shown_as_the_reason(void **state)
+{
+	static const struct {
+		enum peer_class class;
+		enum peer_why why;
+		const char *shown;
+	} looks[] = {
+		{ PEER_OK, PEER_WHY_NONE, "before" },
+		{ PEER_BLIND, PEER_WHY_FORBIDDEN, "peer cannot be read" },
+		{ PEER_BLIND, PEER_WHY_FORBIDDEN, "peer cannot be read" },
+		{ PEER_OK, PEER_WHY_NONE, "before" },
+		{ PEER_BLIND, PEER_WHY_X509, "peer cannot be read" },
+	};
+
+	(void)state;
+	elector->machine.loaded = elector->record.history_busy = true;
+	(void)snprintf(elector->lasting, sizeof(elector->lasting), "before");
+	memcpy(elector->reason, elector->lasting, sizeof(elector->reason));
+	for (unsigned i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		uint64_t now_ns = (uint64_t)base_clock_boot_ns();
+		struct msg_peer_seen seen = { .started_ns = now_ns,
+			.finished_ns = now_ns,
+			.class = looks[i].class,
+			.why = looks[i].why,
+			.uid = STR_LIT("u"),
+			.term = 2,
+			.led_term = 2 };
+
+		role.reason[0] = '\0';
+		assert_int_equal(elector_on_peer_seen(elector, NULL, &seen, -1), VERDICT_FINE);
+		assert_memory_equal(role.reason, looks[i].shown, strlen(looks[i].shown));
+	}
+	/* What is no condition stands until something else is said. */
+	ASSERT_SAYS("{\"verb\":\"pause\",\"forMs\":60000}", "paused for 60 s");
+	assert_string_equal(role.reason, "automatic promotion paused for 60 s");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +365,7 @@ int main(void)
 		TEST(F1_too_long_too_late_and_gone_clients_are_closed),
 		TEST(F1_the_seventeenth_client_is_closed),
 		TEST(M12_an_accepted_peer_is_another_pair),
+		TEST(a_condition_that_is_over_is_not_shown_as_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@ struct role_process {
 	struct loop *loop;
 	struct us_config config;
 	unsigned shown;
+	char reason[512]; /* that the monitor shows */
 	/* To the mirror. */
 	bool mirror_away;
 	unsigned asked;
@@ -92,6 +93,7 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 	if (peer == ROLE_MONITOR && id == MSG_STATUS_LEADERSHIP) {
 		process->shown++;
 		assert_int_equal(status->nonce.n, 16);
+		assert_true(str_copy(process->reason, sizeof(process->reason), status->reason));
 	}
 	return true;
 }

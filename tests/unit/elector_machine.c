@@ -216,6 +216,11 @@ static void test_C4_active_that_is_blind_at_the_start_does_not_lead(void **state
 	assert_int_equal(w.m.state, STATE_STANDBY);
 	assert_int_equal(w.claims, 0);
 	assert_int_equal(w.first[REASON_PEER_BLIND], 1); /* one Event */
+	assert_true(w.m.told[REASON_PEER_BLIND]);
+	peer_leads(&w, 2);
+	run(&w, S(10));
+	assert_false(w.m.told[REASON_PEER_BLIND]);
+	assert_false(w.m.told[REASON_STARTED_STANDBY]); /* no condition */
 }
 
 static void test_C6_record_of_a_leading_peer_keeps_an_emptied_hub_from_leading(void **state)

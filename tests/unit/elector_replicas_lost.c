@@ -222,7 +222,10 @@ static void test_R17_what_is_read_is_reachable_and_each_outage_is_told(void **st
 			run(&w, S(2));
 		}
 		assert_int_equal(node(0)->said[REPLICAS_UNREACHABLE], outage - 1);
+		assert_false(replicas_still(&node(0)->m, REPLICAS_UNREACHABLE));
+		assert_true(replicas_still(&node(0)->m, REPLICAS_LEADER_SEEN));
 		run(&w, S(30));
+		assert_true(replicas_still(&node(0)->m, REPLICAS_UNREACHABLE));
 		assert_int_equal(node(0)->said[REPLICAS_UNREACHABLE], outage);
 		assert_int_equal(node(0)->said[REPLICAS_NO_TERM_LEFT], 0);
 	}
