@@ -94,13 +94,11 @@ int64_t admin_due(struct supervisor *supervisor, int64_t now_ns)
 
 int admin_open(struct supervisor *supervisor, struct err *err)
 {
-	const struct us_config *config = supervisor->config;
 	struct admin *admin = &supervisor->admin;
 
 	*admin = (struct admin){ .listener = -1, .watch = { .fd = -1 } };
-	if (!(config_roles(config) & ROLE_BIT(ROLE_ELECTOR)))
+	if (!(config_roles(supervisor->config) & ROLE_BIT(ROLE_ELECTOR)))
 		return 0;
-	admin->listener =
-	    wire_open_socket(supervisor, "admin.sock", config->admin_group, 0177, err);
+	admin->listener = wire_open_socket(supervisor, SOCKET_ADMIN, err);
 	return admin->listener < 0 ? -1 : 0;
 }

@@ -135,7 +135,6 @@ int audit_open(struct supervisor *supervisor, struct err *err)
 	struct audit *audit = &supervisor->audit;
 
 	*audit = (struct audit){ .listener = -1, .watch = { .fd = -1 }, .client = { .fd = -1 } };
-	audit->listener =
-	    wire_open_socket(supervisor, "audit.sock", supervisor->config->admin_group, 0177, err);
+	audit->listener = wire_open_socket(supervisor, SOCKET_AUDIT, err);
 	return audit->listener < 0 ? -1 : 0;
 }

@@ -383,7 +383,6 @@ int canary_open(struct supervisor *supervisor, struct err *err)
 {
 	struct canary *canary = &supervisor->canary;
 
-	canary->listener =
-	    wire_open_socket(supervisor, "canary.sock", supervisor->config->admin_group, 0177, err);
+	canary->listener = wire_open_socket(supervisor, SOCKET_CANARY, err);
 	return canary->listener < 0 ? -1 : 0;
 }

@@ -262,6 +262,7 @@ static int run(struct supervisor *supervisor)
 			reload_due(supervisor, now_ns);
 			next_ns = least(next_ns, credentials_due(supervisor, now_ns));
 			next_ns = least(next_ns, wire_due(supervisor, now_ns));
+			next_ns = least(next_ns, wire_mend_sockets(supervisor, now_ns));
 			next_ns = least(next_ns, admin_due(supervisor, now_ns));
 			next_ns = least(next_ns, audit_due(supervisor, now_ns));
 			next_ns = least(next_ns, canary_due(supervisor, now_ns));

@@ -127,6 +127,16 @@ struct reload {
 	char text[512];
 };
 
+/* The sockets in run.directory. */
+enum run_socket { SOCKET_STATUS, SOCKET_ADMIN, SOCKET_AUDIT, SOCKET_CANARY, SOCKET_COUNT };
+
+/* Which file its name stands for, so that one that was removed is noticed. */
+struct socket_file {
+	dev_t device;
+	ino_t inode; /* 0: never bound */
+	bool lost;   /* told, and not mended yet */
+};
+
 /* admin.sock, and the tokens of its rate. */
 struct admin {
 	int listener; /* -1: there is none */
@@ -190,7 +200,9 @@ struct supervisor {
 	int config_fd;            /* sealed memfd */
 	struct fence_page fence;
 	int listeners[2]; /* by enum control_listener */
-	int handover;     /* the follower's directory; -1: none */
+	struct socket_file sockets[SOCKET_COUNT];
+	int64_t sockets_ns; /* when their files were looked at */
+	int handover;       /* the follower's directory; -1: none */
 	struct admin admin;
 	struct audit audit;
 	struct canary canary;

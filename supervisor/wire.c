@@ -222,13 +222,18 @@ static int bind_as(int fd, const struct sockaddr_un *address, gid_t gid, mode_t 
 	return result;
 }
 
+static const char *const socket_names[SOCKET_COUNT] = { "status.sock", "admin.sock", "audit.sock",
+	"canary.sock" };
+
 /* The lock on the fence page says that no other supervisor lives here: a socket that lies there
  * is a dead one's. */
-int wire_open_socket(struct supervisor *supervisor, const char *name, config_text group,
-    mode_t without_group, struct err *err)
+int wire_open_socket(struct supervisor *supervisor, enum run_socket which, struct err *err)
 {
 	const struct us_config *config = supervisor->config;
 	const char *directory = config_text_at(config, config->run_directory);
+	const char *name = socket_names[which];
+	config_text group = which == SOCKET_STATUS ? config->status_group : config->admin_group;
+	mode_t forbidden = group || which == SOCKET_STATUS ? 0117 : 0177;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct stat st;
 	gid_t gid;
@@ -244,9 +249,13 @@ int wire_open_socket(struct supervisor *supervisor, const char *name, config_tex
 	    S_ISSOCK(st.st_mode))
 		(void)unlinkat(supervisor->fence.directory, name, 0);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && bind_as(fd, &address, gid, group ? 0117 : without_group) == 0 &&
-	    listen(fd, LISTEN_BACKLOG) == 0)
+	if (fd >= 0 && bind_as(fd, &address, gid, forbidden) == 0 &&
+	    listen(fd, LISTEN_BACKLOG) == 0 &&
+	    fstatat(supervisor->fence.directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		supervisor->sockets[which] =
+		    (struct socket_file){ .device = st.st_dev, .inode = st.st_ino };
 		return fd;
+	}
 	(void)err_set(err, "%s: %s%s", address.sun_path, strerror(errno),
 	    errno == EPERM && gid != 0 ? " (another group than root takes CAP_SETGID)" : "");
 	if (fd >= 0)
@@ -263,17 +272,86 @@ int wire_open_listeners(struct supervisor *supervisor, struct err *err)
 	listeners[CONTROL_LISTENER_HTTP] = open_http(supervisor->config, err);
 	if (listeners[CONTROL_LISTENER_HTTP] < 0)
 		return -1;
-	listeners[CONTROL_LISTENER_STATUS] = wire_open_socket(
-	    supervisor, "status.sock", supervisor->config->status_group, 0117, err);
+	listeners[CONTROL_LISTENER_STATUS] = wire_open_socket(supervisor, SOCKET_STATUS, err);
 	return listeners[CONTROL_LISTENER_STATUS] < 0 ? -1 : 0;
+}
+
+static void hand_over(struct process *monitor, enum control_listener which)
+{
+	struct us_ctl ctl = { .type = CONTROL_LISTENER, .a = { which } };
+
+	if (monitor->supervisor->listeners[which] >= 0)
+		process_send(monitor, &ctl, NULL, 0, monitor->supervisor->listeners[which]);
 }
 
 void wire_grant_listeners(struct process *monitor)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		struct us_ctl ctl = { .type = CONTROL_LISTENER, .a = { i } };
+	hand_over(monitor, CONTROL_LISTENER_HTTP);
+	hand_over(monitor, CONTROL_LISTENER_STATUS);
+}
 
-		if (monitor->supervisor->listeners[i] >= 0)
-			process_send(monitor, &ctl, NULL, 0, monitor->supervisor->listeners[i]);
+/* --- Sockets that somebody removes ------------------------------------------------------------
+ */
+
+static const char *socket_fault(const struct supervisor *supervisor, enum run_socket which)
+{
+	const struct socket_file *file = &supervisor->sockets[which];
+	struct stat st;
+
+	if (file->inode == 0)
+		return NULL;
+	if (fstatat(supervisor->fence.directory, socket_names[which], &st, AT_SYMLINK_NOFOLLOW))
+		return "was removed";
+	return st.st_ino != file->inode || st.st_dev != file->device ? "was replaced" : NULL;
+}
+
+/* Who was connected stays so. The watch comes back by the turn of its owner. */
+static void listen_anew(struct supervisor *supervisor, enum run_socket which, int fd)
+{
+	struct process *monitor = process_of(supervisor, (struct role_id){ ROLE_MONITOR, 0 });
+	int *listeners[SOCKET_COUNT] = { &supervisor->listeners[CONTROL_LISTENER_STATUS],
+		&supervisor->admin.listener, &supervisor->audit.listener,
+		&supervisor->canary.listener };
+	struct watch *watches[SOCKET_COUNT] = { NULL, &supervisor->admin.watch,
+		&supervisor->audit.watch, &supervisor->canary.watch };
+
+	if (watches[which])
+		events_remove(&supervisor->events, watches[which]);
+	close(*listeners[which]);
+	*listeners[which] = fd;
+	if (which == SOCKET_STATUS && process_serves(monitor))
+		hand_over(monitor, CONTROL_LISTENER_STATUS);
+}
+
+static void mend(struct supervisor *supervisor, enum run_socket which, const char *fault)
+{
+	struct socket_file *file = &supervisor->sockets[which];
+	bool told = file->lost;
+	struct err err;
+	int fd;
+
+	if (!told)
+		log_warn("%s in run.directory %s", socket_names[which], fault);
+	file->lost = true;
+	fd = wire_open_socket(supervisor, which, &err);
+	if (fd >= 0) {
+		listen_anew(supervisor, which, fd);
+		log_info("%s is there again", socket_names[which]);
+	} else if (!told) {
+		log_error("%s; nobody can ask there until it can be bound", err.text);
 	}
+}
+
+int64_t wire_mend_sockets(struct supervisor *supervisor, int64_t now_ns)
+{
+	if (now_ns - supervisor->sockets_ns < BASE_NS_PER_S)
+		return supervisor->sockets_ns + BASE_NS_PER_S;
+	supervisor->sockets_ns = now_ns;
+	for (unsigned which = 0; which < SOCKET_COUNT; which++) {
+		const char *fault = socket_fault(supervisor, (enum run_socket)which);
+
+		if (fault)
+			mend(supervisor, (enum run_socket)which, fault);
+	}
+	return now_ns + BASE_NS_PER_S;
 }

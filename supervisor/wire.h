@@ -21,10 +21,12 @@ struct wire *wire_between(struct process *process, struct role_id peer);
 
 /* Binds listen.http and run.directory/status.sock. 0, or -1 with the reason. */
 int wire_open_listeners(struct supervisor *supervisor, struct err *err);
-/* Binds a socket of that name in run.directory: root:group 0660, without a group (0) by the mask
- * given. A descriptor, or -1 with the reason. */
-int wire_open_socket(struct supervisor *supervisor, const char *name, config_text group,
-    mode_t without_group, struct err *err);
+/* Binds a socket in run.directory: root:group 0660; without a configured group root's alone, or
+ * for status.sock root's group. A descriptor, or -1 with the reason. */
+int wire_open_socket(struct supervisor *supervisor, enum run_socket which, struct err *err);
+/* Once a second: a socket whose file was removed, or is another one now, is told and bound anew;
+ * one that cannot be is tried again. Returns when to look again. */
+int64_t wire_mend_sockets(struct supervisor *supervisor, int64_t now_ns);
 /* Hands the listeners to a verified monitor. */
 void wire_grant_listeners(struct process *monitor);
 /* The gid of a group of /etc/group, without NSS; 0 for "". -1 when there is none. */

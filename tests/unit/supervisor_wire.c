@@ -1,7 +1,8 @@
 /*
  * Goal: a wire for each linked pair of the table and for no other; listeners with the mode and
- * group of the configuration, stale sockets replaced, a used port refused by name; groups without
- * NSS. Method: a planned supervisor without processes; sockets on loopback and tmpfs.
+ * group of the configuration, stale sockets replaced and removed ones bound anew, a used port
+ * refused by name; groups without NSS. Method: a planned supervisor without processes; sockets on
+ * loopback and tmpfs.
  * Pitfalls: P40, P84.
  */
 #include <errno.h>
@@ -16,10 +17,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
+#include "supervisor/admin.h"
+#include "supervisor/audit.h"
+#include "supervisor/canary.h"
 #include "supervisor/process.h"
 #include "supervisor/wire.h"
 #include "tests/unit/config_pool.h"
@@ -135,6 +141,71 @@ static void listeners_have_mode_and_group(void **state)
 	close(stale);
 }
 
+/* As a client does. 0, or the errno of connect. */
+static int connects(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	error = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? errno : 0;
+	close(fd);
+	return error;
+}
+
+static void a_socket_that_is_removed_is_bound_anew(void **state)
+{
+	static const char *const names[] = { "status.sock", "admin.sock", "audit.sock",
+		"canary.sock" };
+	int64_t now_ns = 10 * BASE_NS_PER_S;
+	char path[96];
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(wire_open_listeners(&supervisor, &err), 0);
+	assert_int_equal(admin_open(&supervisor, &err), 0);
+	assert_int_equal(audit_open(&supervisor, &err), 0);
+	assert_int_equal(canary_open(&supervisor, &err), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		assert_int_equal(connects(path), 0);
+		/* Removed: there again by the next look, which is a second later. */
+		assert_int_equal(wire_mend_sockets(&supervisor, now_ns), now_ns + BASE_NS_PER_S);
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(
+		    wire_mend_sockets(&supervisor, now_ns + 1), now_ns + BASE_NS_PER_S);
+		assert_int_equal(connects(path), ENOENT);
+		(void)wire_mend_sockets(&supervisor, now_ns += BASE_NS_PER_S);
+		assert_int_equal(connects(path), 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, i == 0 ? 0660 : 0600);
+		/* Something that is no socket lies there: tried until it is gone, never removed. */
+		assert_int_equal(unlink(path), 0);
+		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+		for (int again = 0; again < 3; again++) {
+			(void)wire_mend_sockets(&supervisor, now_ns += BASE_NS_PER_S);
+			assert_int_equal(stat(path, &st), 0);
+			assert_true(S_ISREG(st.st_mode));
+		}
+		assert_int_equal(unlink(path), 0);
+		(void)wire_mend_sockets(&supervisor, now_ns += BASE_NS_PER_S);
+		assert_int_equal(connects(path), 0);
+		/* What nobody touched stays as it is. */
+		assert_int_equal(stat(path, &st), 0);
+		(void)wire_mend_sockets(&supervisor, now_ns += BASE_NS_PER_S);
+		assert_int_equal(supervisor.sockets[i].inode, st.st_ino);
+	}
+	for (unsigned i = 1; i < 4; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		assert_int_equal(unlink(path), 0);
+	}
+	close(supervisor.admin.listener);
+	close(supervisor.audit.listener);
+	close(supervisor.canary.listener);
+}
+
 static void a_used_port_is_refused_by_name(void **state)
 {
 	struct sockaddr_in address = { 0 };
@@ -197,6 +268,7 @@ int main(void)
 		TEST(wires_are_those_of_the_table),
 		TEST(nothing_is_linked_before_it_is_verified),
 		TEST(listeners_have_mode_and_group),
+		TEST(a_socket_that_is_removed_is_bound_anew),
 		TEST(a_used_port_is_refused_by_name),
 		TEST(what_cannot_be_bound_is_refused),
 		TEST(groups_come_from_the_file),
