@@ -245,6 +245,7 @@ void commands_put_help(struct buf *out)
 	buf_puts(out,
 	    "\n  --socket PATH  default " CLIENT_DEFAULT_SOCKET
 	    "; the other sockets are looked for beside it\n"
+	    "  --help, -h     this text; behind a command that command's\n"
 	    "  --version      which version and build this is\n\n"
 	    "exit status: 0 done, 1 refused, 3 unknown or still running, 4 no daemon, 64 usage\n");
 }
@@ -262,6 +263,12 @@ enum ctl_exit command_misused(
 	return CTL_USAGE;
 }
 
+static void put_help_of(const struct command *command, struct buf *out)
+{
+	buf_printf(
+	    out, "usage: understudyctl [--socket PATH] %s\n\n%s", command->usage, command->help);
+}
+
 static enum ctl_exit run_help(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
@@ -273,8 +280,7 @@ static enum ctl_exit run_help(
 	if (argc == 1)
 		commands_put_help(out);
 	else if (command)
-		buf_printf(out, "usage: understudyctl [--socket PATH] %s\n\n%s", command->usage,
-		    command->help);
+		put_help_of(command, out);
 	else
 		return command_misused(err, NULL, "no command is called ", argv[1]);
 	return CTL_DONE;
@@ -396,6 +402,20 @@ static bool options_known(
 	return true;
 }
 
+static bool is_help(const char *word)
+{
+	return strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}
+
+/* `promote --force --help` is a question, whatever else stands there. */
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (is_help(argv[i]))
+			return true;
+	return false;
+}
+
 enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *err)
 {
 	struct ctl_options options = { CLIENT_DEFAULT_SOCKET };
@@ -407,7 +427,7 @@ enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *e
 	 * would be lost, and with it that it failed. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	for (; at < argc && argv[at][0] == '-'; at++) {
-		if (strcmp(argv[at], "-h") == 0 || strcmp(argv[at], "--help") == 0) {
+		if (is_help(argv[at])) {
 			commands_put_help(out);
 			return CTL_DONE;
 		}
@@ -427,6 +447,10 @@ enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *e
 	command = command_by_name(argv[at]);
 	if (!command)
 		return command_misused(err, NULL, "no command is called ", argv[at]);
+	if (asks_for_help(argc - at, argv + at)) {
+		put_help_of(command, out);
+		return CTL_DONE;
+	}
 	if (!options_known(command, argc - at, argv + at, &code, err))
 		return code;
 	return command->run(&options, argc - at, argv + at, out, err);

@@ -9,7 +9,7 @@
 #include "ctl/words.h"
 
 /* Options whose value is a file, as a case of a shell. */
-#define VALUE_FILES "--socket|--kubeconfig|--to-kubeconfig|--offline"
+#define VALUE_FILES "--socket|--kubeconfig|--to-kubeconfig|--offline|--pair|--out"
 
 static bool stands_earlier(const struct command *command, const struct words_word *word)
 {
@@ -62,10 +62,21 @@ static void put_names(struct buf *out)
 		buf_printf(out, " %s", command->name);
 }
 
+static bool names_a_file(const struct command *command)
+{
+	struct words_scan scan = words_begin(command);
+	struct words_word word;
+
+	while (words_next(&scan, &word))
+		if (word.kind == WORDS_ARGUMENT && str_equal(word.text, STR_LIT("FILE")))
+			return true;
+	return false;
+}
+
 /* One case for each command: its verbs until one stands there, then its options. What a shell calls
- * "no verb yet" and "offer these" is given. */
-static void put_cases(
-    struct buf *out, const char *indent, const char *no_verb, const char *offer, const char *end)
+ * "no verb yet", "offer these" and "files, too" is given. */
+static void put_cases(struct buf *out, const char *indent, const char *no_verb, const char *offer,
+    const char *end, const char *files)
 {
 	const struct command *command;
 
@@ -80,7 +91,8 @@ static void put_cases(
 		}
 		buf_puts(out, offer);
 		put_words(out, command, WORDS_OPTION);
-		buf_printf(out, "%s%s ;;\n", end, words_has_verbs(command) ? "; fi" : "");
+		buf_printf(out, "%s%s%s ;;\n", end, words_has_verbs(command) ? "; fi" : "",
+		    names_a_file(command) ? files : "");
 	}
 }
 
@@ -90,7 +102,7 @@ static void put_bash(struct buf *out)
 	    "# bash completion for understudyctl, made by `understudyctl completion bash`\n"
 	    "_understudyctl()\n{\n"
 	    "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	    "\tlocal command='' verb='' words='' i\n"
+	    "\tlocal command='' verb='' words='' files='' i\n"
 	    "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	    "\t\tcase ${COMP_WORDS[i]} in\n\t\t");
 	put_value_options(out);
@@ -101,15 +113,18 @@ static void put_bash(struct buf *out)
 		      "\tcase $before in\n"
 		      "\t-o) words='text json' ;;\n"
 		      "\t" VALUE_FILES ")\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n"
+		      "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n\t");
+	put_value_options(out); /* a name, a duration: who types knows it */
+	buf_puts(out, ") ;;\n"
 		      "\t*)\n\t\tcase $command in\n\t\t'') words='--socket --version --help");
 	put_names(out);
 	buf_puts(out, "' ;;\n\t\thelp) words='");
 	put_names(out);
 	buf_puts(out, "' ;;\n");
-	put_cases(out, "\t\t", "[ -z \"$verb\" ]", "words='", "'");
+	put_cases(out, "\t\t", "[ -z \"$verb\" ]", "words='", "'", "; files=yes");
 	buf_puts(out, "\t\tesac ;;\n\tesac\n"
-		      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
+		      "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\"\n"
+		      "\t\t[ -z \"$files\" ] || compgen -f -- \"$word\")\n}\n"
 		      "complete -F _understudyctl understudyctl\n");
 }
 
@@ -131,11 +146,13 @@ static void put_zsh(struct buf *out)
 	    "\t\tesac\n\tdone\n"
 	    "\tcase $words[CURRENT-1] in\n"
 	    "\t-o) compadd text json; return ;;\n"
-	    "\t" VALUE_FILES ") _files; return ;;\n\tesac\n"
-	    "\tcase $command in\n"
-	    "\t'') compadd -- --socket --version --help; _describe command commands ;;\n"
-	    "\thelp) _describe command commands ;;\n");
-	put_cases(out, "\t", "[[ -z $verb ]]", "compadd --", "");
+	    "\t" VALUE_FILES ") _files; return ;;\n\t");
+	put_value_options(out);
+	buf_puts(out, ") return ;;\n\tesac\n"
+		      "\tcase $command in\n"
+		      "\t'') compadd -- --socket --version --help; _describe command commands ;;\n"
+		      "\thelp) _describe command commands ;;\n");
+	put_cases(out, "\t", "[[ -z $verb ]]", "compadd --", "", "; _files");
 	buf_puts(out, "\tesac\n}\n_understudyctl \"$@\"\n");
 }
 
@@ -193,6 +210,10 @@ static void put_fish(struct buf *out)
 			put_words(out, command, WORDS_VERB);
 			buf_puts(out, "'\n");
 		}
+		if (names_a_file(command))
+			buf_printf(out,
+			    "complete -c understudyctl -n '__fish_seen_subcommand_from %s' -F\n",
+			    command->name);
 		while (words_next(&scan, &word))
 			if (word.kind == WORDS_OPTION && !stands_earlier(command, &word))
 				put_fish_option(out, command, &word);

@@ -127,9 +127,13 @@ offers 'text json ' understudyctl status -o ''
 offers 'bash zsh fish ' understudyctl completion ''
 offers 'history ' understudyctl help hi
 offers ' ' understudyctl status no
+offers ' ' understudyctl switchover --to ''
+offers "$root/usr " understudyctl check-config "$root/us"
+offers "$root/usr " understudyctl check-config x --pair "$root/us"
+offers '--pair ' understudyctl check-config --
 report 'bash completes commands, verbs, options and formats' "$problems"
 report 'fish offers files for options that take one, and for no other' \
-	"$("$build/understudyctl" completion fish | grep -e '-r -F$' | grep -vE ' -l (socket|kubeconfig|to-kubeconfig|offline) ')"
+	"$("$build/understudyctl" completion fish | grep -e '-r -F$' | grep -vE ' -l (socket|kubeconfig|to-kubeconfig|offline|pair|out) ')"
 for shell in zsh fish; do
 	command -v $shell >/dev/null || continue
 	"$build/understudyctl" completion $shell >"$root/script"

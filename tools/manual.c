@@ -97,6 +97,7 @@ int main(void)
 	    "Nothing but a terminal is ever cleared, and there is no colour.\n"
 	    ".Bl -tag -width Ds\n.It Fl \\-socket Ar path\nof\n.Pa status.sock ;\n"
 	    "the other sockets are looked for beside it. Default:\n.Pa %s .\n"
+	    ".It Fl \\-help , Fl h\nbehind a command what it does, as below; else all commands.\n"
 	    ".It Fl \\-version\nprints which version and build this is.\n.El\n"
 	    ".Sh COMMANDS\n",
 	    CLIENT_DEFAULT_SOCKET);

@@ -125,6 +125,22 @@ static void help_names_every_command(void **state)
 	assert_non_null(strstr(out.data, "-o json prints the whole document"));
 }
 
+/* Whatever else stands there, and before anybody is asked. */
+static void a_question_behind_a_command_is_answered(void **state)
+{
+	const struct command *command;
+
+	(void)state;
+	for (size_t i = 0; (command = command_at(i)); i++) {
+		buf_clear(&out);
+		assert_int_equal(RUN((char *)command->name, "--help"), CTL_DONE);
+		assert_non_null(strstr(out.data, command->help));
+		buf_clear(&out);
+		assert_int_equal(RUN((char *)command->name, "--nonsense", "-h"), CTL_DONE);
+		assert_non_null(strstr(out.data, command->usage));
+	}
+}
+
 static void no_daemon_is_4(void **state)
 {
 	char longer[200];
@@ -196,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(misuse_is_64_with_its_words),
 		TEST(help_names_every_command),
+		TEST(a_question_behind_a_command_is_answered),
 		TEST(no_daemon_is_4),
 		TEST(a_document_is_shown),
 		TEST(a_strange_answer_is_4),
