@@ -41,8 +41,8 @@ static const struct command commands[] = {
 	    "survives restarts. -o json prints a list.\n",
 	    run_history },
 	{ "switchover",
-	    "switchover [--check] [--to HUB] [--wait] [--timeout DURATION] [-o text|json] |\n      "
-	    " --call-off",
+	    "switchover [--check] [--to HUB] [--wait] [--timeout DURATION]\n"
+	    "       [-o text|json] | --call-off",
 	    "hands the lead to the peer, nothing lost",
 	    "On the Active. The fence page closes, the workload ends, the peer's mirror catches "
 	    "up, then\n"
@@ -51,8 +51,8 @@ static const struct command commands[] = {
 	    "with its value and limit and changes nothing. --to makes sure whom. --wait waits up "
 	    "to ten\n"
 	    "minutes, or for --timeout, also for one that runs already. --call-off cancels while "
-	    "the peer catches "
-	    "up.\n"
+	    "the\n"
+	    "peer catches up.\n"
 	    "Exit: 0 the peer leads, 1 refused or given up and this hub leads as before, 3 not "
 	    "known yet.\n",
 	    operate_switchover },
@@ -87,8 +87,9 @@ static const struct command commands[] = {
 	    "After the peer hub was rebuilt. Terms are kept, the mirror starts anew.\n",
 	    operate_accept_peer },
 	{ "sync",
-	    "sync status [--excluded] | diff [KIND] | resync [KIND] | confirm-deletes | discard |\n"
-	    "       accept-restore [--list ID] [--dry-run] [--yes HUB] [-o text|json] |\n"
+	    "sync status [--excluded] | diff [KIND] | resync [KIND] |\n"
+	    "       confirm-deletes | discard | accept-restore [--list ID] [--dry-run]\n"
+	    "       [--yes HUB] [-o text|json] |\n"
 	    "       confirm-deletes | discard | unpark --context HUB [--kubeconfig FILE]\n"
 	    "       [--namespace N] [--list ID] [--dry-run] [--yes HUB]",
 	    "the mirror of this hub: how far, what differs, what waits for a person",

@@ -108,6 +108,15 @@ for role in $(sed -nE 's/^\| ([a-z-]+) \| (base|0).*/\1/p' docs/privileges.md); 
 done
 report 'understudy(7) names every process' "$problems"
 
+problems=
+mandoc -Tascii "$build/man/understudyctl.1" | tr -s ' \n' ' ' >"$root/page"
+for word in $("$build/understudyctl" --help | sed -nE 's/^  ([a-z][a-z-]*) .*/\1/p'); do
+	usage=$("$build/understudyctl" help "$word" | sed -n '1,/^$/p' | tr -s ' \n' ' ')
+	grep -qF -- "${usage#*PATH] }" "$root/page" || problems="$problems $word;"
+done
+[ -n "$usage" ] || problems="$problems there is no command"
+report 'understudyctl(1) has the usage of every command' "$problems"
+
 complete() { # WORDS...: what bash would offer for the last word
 	bash -c 'source "$0" && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _understudyctl && printf "%s " "${COMPREPLY[@]}"' \
 		"$root/usr/share/bash-completion/completions/understudyctl" "$@"

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl/words.h"
+#include "base/str.h"
+#include "ctl/commands.h"
 
 /* A minus that is no hyphen, a line that is no request, a backslash that is one. */
 static void put_text(struct str text)
@@ -28,37 +29,6 @@ static void put_text(struct str text)
 	}
 }
 
-/* Words of the usage as mdoc macros; what stands in brackets may be left out. */
-static void put_synopsis(const struct command *command)
-{
-	struct words_scan scan = words_begin(command);
-	struct words_word word;
-	bool optional;
-
-	printf(".Nm\n.Op Fl \\-socket Ar path\n.Cm %s\n", command->name);
-	while (words_next(&scan, &word)) {
-		if (word.starts && scan.at != command->usage &&
-		    word.text.p > command->usage + strlen(command->name) + 2)
-			printf(".br\n.Nm\n.Op Fl \\-socket Ar path\n.Cm %s\n", command->name);
-		optional = word.text.p[-1] == '[';
-		printf(optional ? ".Op " : ".");
-		if (word.kind == WORDS_VERB)
-			printf("Cm ");
-		else if (word.kind == WORDS_OPTION)
-			printf("Fl ");
-		else
-			printf("Ar ");
-		put_text(word.kind == WORDS_OPTION
-			     ? (struct str){ word.text.p + 1, word.text.n - 1 }
-			     : word.text);
-		if (word.value.n) {
-			printf(" Ar ");
-			put_text(word.value);
-		}
-		printf("\n");
-	}
-}
-
 static void put_commands(void)
 {
 	const struct command *command;
@@ -67,9 +37,10 @@ static void put_commands(void)
 		printf(".Ss ");
 		for (const char *p = command->name; *p; p++)
 			(void)putchar(toupper((unsigned char)*p));
-		printf("\n");
-		put_synopsis(command);
-		printf(".Pp\n");
+		/* As it stands in the help: which options go with which verb its lines say. */
+		printf("\n.Bd -literal\n");
+		put_text(str_of(command->usage));
+		printf("\n.Ed\n.Pp\n");
 		put_text(str_of(command->summary));
 		printf(".\n.Bd -unfilled -offset indent\n");
 		put_text(str_of(command->help));
