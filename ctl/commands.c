@@ -115,7 +115,7 @@ static const struct command commands[] = {
 	    "unpark                     gives the marks back by which Argo CD, Flux and Helm know\n"
 	    "                           what they made\n",
 	    mirror_sync },
-	{ "reload", "reload", "has the configuration file read again",
+	{ "reload", "reload [-o text|json]", "has the configuration file read again",
 	    "As root. Workers come and go, roles whose part changed start anew, every credential "
 	    "is read\n"
 	    "again and may be for another server or subject. What takes a restart of understudyd, "

@@ -48,6 +48,13 @@ static enum ctl_exit read_status(
 	return code;
 }
 
+/* Exactly `-o text` or `-o json`. */
+static bool takes_format(int argc, char **argv)
+{
+	return argc == 2 && strcmp(argv[0], "-o") == 0 &&
+	       (strcmp(argv[1], "text") == 0 || strcmp(argv[1], "json") == 0);
+}
+
 /* --- reload ----------------------------------------------------------------------------------- */
 
 static json_int_t count_of(const json_t *document)
@@ -74,10 +81,23 @@ static enum ctl_exit send_signal(const struct ctl_options *options, struct err *
 	return CTL_REFUSED;
 }
 
-static enum ctl_exit tell(const json_t *document, struct buf *out, struct err *err)
+static void put_json(const json_t *value, const char *otherwise, struct buf *out)
+{
+	char *text = json_dumps(value, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+
+	buf_puts(out, text ? text : otherwise);
+	buf_puts(out, "\n");
+	free(text);
+}
+
+static enum ctl_exit tell(const json_t *document, bool as_json, struct buf *out, struct err *err)
 {
 	const json_t *reload = json_object_get(document, "reload");
 
+	if (as_json)
+		put_json(reload, "null", out);
+	if (as_json && json_is_true(json_object_get(reload, "done")))
+		return CTL_DONE;
 	if (json_is_true(json_object_get(reload, "done"))) {
 		show_text(out, text_of(reload, "text"));
 		buf_puts(out, "\n");
@@ -95,8 +115,8 @@ enum ctl_exit reload_run(
 	json_int_t before;
 	enum ctl_exit code;
 
-	if (argc != 1)
-		return command_misused(err, argv[0], "unknown word ", argv[1]);
+	if (argc != 1 && !takes_format(argc - 1, argv + 1))
+		return command_misused(err, argv[0], "it takes -o text or -o json", "");
 	code = read_status(options, &document, err);
 	before = count_of(document);
 	json_decref(document);
@@ -108,7 +128,7 @@ enum ctl_exit reload_run(
 		if (read_status(options, &document, err) != CTL_DONE)
 			continue;
 		if (count_of(document) != before) {
-			code = tell(document, out, err);
+			code = tell(document, argc == 3 && strcmp(argv[2], "json") == 0, out, err);
 			json_decref(document);
 			return code;
 		}
@@ -126,19 +146,13 @@ static enum ctl_exit list(
 {
 	json_t *document;
 	enum ctl_exit code = read_status(options, &document, err);
-	char *text;
 
 	if (code != CTL_DONE)
 		return code;
-	if (as_json) {
-		text = json_dumps(
-		    json_object_get(document, "workers"), JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-		buf_puts(out, text ? text : "[]");
-		buf_puts(out, "\n");
-		free(text);
-	} else {
+	if (as_json)
+		put_json(json_object_get(document, "workers"), "[]", out);
+	else
 		show_workers(document, out);
-	}
 	json_decref(document);
 	return CTL_DONE;
 }
@@ -222,9 +236,7 @@ enum ctl_exit reload_worker(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
 	if (argc >= 2 && strcmp(argv[1], "list") == 0) {
-		if (argc == 2 ||
-		    (argc == 4 && strcmp(argv[2], "-o") == 0 &&
-			(strcmp(argv[3], "text") == 0 || strcmp(argv[3], "json") == 0)))
+		if (argc == 2 || takes_format(argc - 2, argv + 2))
 			return list(options, argc == 4 && strcmp(argv[3], "json") == 0, out, err);
 		return command_misused(err, argv[0], "list takes -o text or -o json", "");
 	}

@@ -151,6 +151,20 @@ static void a_reload_is_refused(void **state)
 }
 
 /* Who listens there is no understudyd: nobody is signalled. */
+static void a_reload_is_told_as_json(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	serve("{\"reload\":null}", "{\"reload\":{\"count\":1,\"done\":false,\"text\":\"no\"}}");
+	assert_int_equal(RUN("--socket", status_path, "reload", "-o", "json"), CTL_REFUSED);
+	assert_string_equal(
+	    out.data, "{\n  \"count\": 1,\n  \"done\": false,\n  \"text\": \"no\"\n}\n");
+	assert_string_equal(err.text, "no");
+	assert_int_equal(RUN("reload", "-o"), CTL_USAGE);
+	assert_int_equal(RUN("reload", "-o", "yaml"), CTL_USAGE);
+}
+
 static void a_listener_of_another_user_is_none(void **state)
 {
 	int ready[2], status;
@@ -243,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_reload_is_done),
 		TEST(a_reload_is_refused),
+		TEST(a_reload_is_told_as_json),
 		TEST(a_listener_of_another_user_is_none),
 		TEST(no_daemon_and_lies),
 		TEST(workers_are_listed_and_their_coming_and_going_explained),
