@@ -5,11 +5,14 @@
  * Never a secret: log lengths and fingerprints. The form is logfmt:
  *
  *   time=2026-01-31T10:20:30.123Z level=info process=elector term=7 operation=1f.. msg="..."
+ *
+ * or, where the supervisor was told so, one JSON object a line with the same members.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
@@ -17,6 +20,12 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 /* Names the process in each of its lines; the name is kept, not copied. Lines below `least` are
  * not written. */
 void log_open(const char *process, enum log_level least);
+/* Own lines are JSON from now on. Only the supervisor: it turns those of the others. */
+void log_in_json(void);
+bool log_is_in_json(void);
+/* A line of the form above, or one of the supervisor's about a process, as JSON with its newline.
+ * How many bytes; 0: it has not that form, each name once and in that order, or does not fit. */
+size_t log_to_json(const char *line, size_t n, char *out, size_t size);
 /* What the lines from now on are about: the leader's term, as far as this process knows it (0:
  * not), and the operation of a person (NULL or "": none; cut to 32 bytes). */
 void log_term(uint64_t term);

@@ -18,9 +18,14 @@
 /* "2026-01-31T10:20:30.123Z" */
 #define TIME_BYTES 24
 
+#define JSON_BYTES (4 * LOGS_LINE_BYTES) /* the most that a pipe takes at once */
+
 static void put_stderr(const char *line, size_t n)
 {
-	(void)!write(STDERR_FILENO, line, n);
+	char json[JSON_BYTES];
+	size_t turned = log_is_in_json() ? log_to_json(line, n, json, sizeof(json)) : 0;
+
+	(void)!write(STDERR_FILENO, turned ? json : line, turned ? turned : n);
 }
 
 void logs_open(struct logs *logs, const char *name)
@@ -72,6 +77,14 @@ static bool names_itself(const struct logs *logs)
 	       end[-1] == '"';
 }
 
+/* What is behind the head nobody has looked at: as JSON it could not be told. */
+static bool can_be_told(const struct logs *logs)
+{
+	char json[JSON_BYTES];
+
+	return !log_is_in_json() || log_to_json(logs->line, logs->n, json, sizeof(json)) > 0;
+}
+
 /* Somebody else's words, as a value of their own. */
 static void put_raw(struct logs *logs)
 {
@@ -93,7 +106,7 @@ static void put_line(struct logs *logs)
 	char whole[LOGS_LINE_BYTES + 2];
 
 	escape(logs->line, logs->n);
-	if (!names_itself(logs)) {
+	if (!names_itself(logs) || !can_be_told(logs)) {
 		put_raw(logs);
 	} else {
 		memcpy(whole, logs->line, logs->n);

@@ -62,6 +62,8 @@ static int read_options(struct supervisor *supervisor, int argc, char **argv)
 	log_open("understudyd", supervisor->options.verbose ? LOG_DEBUG
 				: supervisor->options.audit ? LOG_WARN
 							    : LOG_INFO);
+	if (supervisor->options.json)
+		log_in_json();
 	return EXIT_CODE_OK;
 }
 

@@ -11,13 +11,14 @@
 #define UPSTREAMS_VARIABLE "KUBESLICE_CONTROLLER_MANAGER_NAMESPACE"
 
 const char options_usage[] =
-    "usage: understudyd [-n [--pair OTHER] | -a] [-d] [-v] [--config FILE]\n"
+    "usage: understudyd [-n [--pair OTHER] | -a] [-d] [-v] [--log FORM] [--config FILE]\n"
     "  --config FILE  the configuration (default " OPTIONS_DEFAULT_CONFIG ")\n"
     "  -n             check the configuration and the files that it names, start nothing\n"
     "  --pair OTHER   with -n: does it fit the configuration of the other hub, or of a worker?\n"
     "  -a             the same, and print what understudyctl audit --offline shows\n"
     "  -d             stay in the foreground (always so: a service manager starts it)\n"
     "  -v             log more\n"
+    "  --log FORM     logfmt (the default) or json: the form of the lines on the standard error\n"
     "  --ha-mode, --ha-identity, --controller-end-point, ...: upstream's flags; each overrides a\n"
     "                 key of the configuration (docs/configuration.md)\n"
     "  --version      print which version and build this is\n"
@@ -100,6 +101,13 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 			options->config = value;
 		} else if ((value = value_of("--pair", argv[i], next, &taken)) && *value) {
 			options->pair = value;
+		} else if ((value = value_of("--log", argv[i], next, &taken))) {
+			options->json = strcmp(value, "json") == 0;
+			if (!options->json && strcmp(value, "logfmt") != 0)
+				return err_set(
+				    err, "--log: \"%.40s\"; expected logfmt or json", value);
+		} else if (strcmp(argv[i], "--log") == 0) {
+			return err_set(err, "--log: expected logfmt or json behind it");
 		} else if (strncmp(argv[i], "--config", 8) == 0 ||
 			   strncmp(argv[i], "--pair", 6) == 0) {
 			return err_set(err, "%s: expected a file behind it", argv[i]);

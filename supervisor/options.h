@@ -1,7 +1,8 @@
 /*
  * The command line of understudyd: --config FILE, -n (check only), --pair OTHER with it, -a (the
- * audit's rows without a running process), -d (foreground, the default), -v (more log), -h, and
- * upstream's flags, which the loader knows, --version. Texts point into argv or the options.
+ * audit's rows without a running process), -d (foreground, the default), -v (more log), --log FORM,
+ * -h, and upstream's flags, which the loader knows, --version. Texts point into argv or the
+ * options.
  */
 #ifndef SUPERVISOR_OPTIONS_H
 #define SUPERVISOR_OPTIONS_H
@@ -18,7 +19,7 @@
 struct options {
 	const char *config;
 	const char *pair; /* with check_only: another machine's configuration; NULL */
-	bool check_only, audit, verbose, help, version;
+	bool check_only, audit, verbose, json, help, version;
 	/* Upstream's flags as NAME=VALUE; nothing here knows what they mean (flags.def does). */
 	const char *flags[OPTIONS_MAX_FLAGS];
 	char texts[OPTIONS_MAX_FLAGS][OPTIONS_MAX_FLAG]; /* of those that were two words */

@@ -149,6 +149,18 @@ for shell in zsh fish; do
 	report "$shell reads its script" "$($shell -n "$root/script" 2>&1 || echo 'it does not')"
 done
 
+# --- Log ------------------------------------------------------------------------------------------
+# The loader's word, turned by understudyd; and the other form without being asked.
+printf 'mode: "wrong\\\\"\n' >"$root/wrong.yaml"
+chmod 0600 "$root/wrong.yaml"
+problems=$("$build/understudyd" --log json -n --config "$root/wrong.yaml" 2>&1 | python3 -c '
+import json, sys
+lines = [json.loads(line) for line in sys.stdin]
+if [(l["level"], l["process"]) for l in lines] != [("error", "loader")] or "wrong\\" not in lines[0]["msg"]:
+    print(lines)' 2>&1)
+"$build/understudyd" -n --config "$root/wrong.yaml" 2>&1 | grep -q '^time=[^ ]* level=error process=loader msg="' || problems="$problems no logfmt"
+report 'the log is JSON where that is asked for' "$problems"
+
 # --- Container image ------------------------------------------------------------------------------
 problems=$(packaging/oci/build.sh "$build" "$root/once" 2>&1 >/dev/null)
 problems="$problems$(umask 077 && packaging/oci/build.sh "$build" "$root/again" 2>&1 >/dev/null)"

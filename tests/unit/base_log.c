@@ -108,6 +108,75 @@ static void a_full_pipe_drops_and_counts(void **state)
 	assert_non_null(strstr(text, " msg=\"after\"\n"));
 }
 
+#define HEAD "time=2026-01-31T10:20:30.123Z level=info process=elector "
+
+static void a_line_is_turned_into_json(void **state)
+{
+	static const struct {
+		const char *line, *json; /* "": it is not turned */
+	} lines[] = {
+		{ HEAD "term=7 operation=00ab dropped=3 msg=\"he said \\\"no\\\" \\\\\"\n",
+		    "{\"time\":\"2026-01-31T10:20:30.123Z\",\"level\":\"info\",\"process\":"
+		    "\"elector\",\"term\":7,\"operation\":\"00ab\",\"dropped\":3,\"msg\":\"he "
+		    "said \\\"no\\\" \\\\\"}\n" },
+		{ "process=workload raw=\"a=b \xc3\xa9\"",
+		    "{\"process\":\"workload\",\"raw\":\"a=b \xc3\xa9\"}\n" },
+		{ "process=x dropped=9 msg=\"\xff\"\n",
+		    "{\"process\":\"x\",\"dropped\":9,\"msg\":\"?\"}\n" },
+		/* Twice, or in another order: who wins would be up to the reader. */
+		{ HEAD "msg=\"a\" process=supervisor msg=\"b\"", "" },
+		{ "process=a process=b msg=\"\"", "" },
+		{ "msg=\"a\" process=b", "" },
+		{ HEAD "other=1 msg=\"a\"", "" },
+		{ HEAD "term=07 msg=\"\"", "" },
+		{ HEAD "term=-7 msg=\"\"", "" },
+		{ HEAD "term= msg=\"\"", "" },
+		{ HEAD "operation=a\"b msg=\"\"", "" },
+		{ HEAD "msg=\"a", "" },
+		{ HEAD "msg=\"a\\\"", "" },
+		{ HEAD "msg=\"a\\n\"", "" },
+		{ HEAD "msg=\"a\nb\"", "" },
+		{ HEAD "msg=\"a\"b", "" },
+		{ HEAD " msg=\"a\"", "" },
+		{ HEAD "msg=\"a\" ", "" },
+		{ "words", "" },
+		{ "\n", "" },
+		{ "", "" },
+	};
+	char json[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		size_t n =
+		    log_to_json(lines[i].line, strlen(lines[i].line), json, sizeof(json) - 1);
+
+		json[n] = '\0';
+		assert_string_equal(json, lines[i].json);
+		/* Cut anywhere, or with less room, it is turned whole or not at all. */
+		for (size_t room = 0; room < n; room++)
+			assert_int_equal(
+			    log_to_json(lines[i].line, strlen(lines[i].line), json, room), 0);
+		for (size_t cut = 0; cut < strlen(lines[i].line); cut++) {
+			n = log_to_json(lines[i].line, cut, json, sizeof(json));
+			assert_true(n == 0 || (json[0] == '{' && json[n - 2] == '}'));
+		}
+	}
+}
+
+static void own_lines_are_json_where_that_is_asked_for(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	log_in_json();
+	open_pipe();
+	log_info("a \"b\"");
+	close_pipe(text, sizeof(text));
+	assert_memory_equal(text, "{\"time\":\"20", 11);
+	assert_non_null(strstr(
+	    text, "Z\",\"level\":\"info\",\"process\":\"tester\",\"msg\":\"a \\\"b\\\"\"}\n"));
+}
+
 /* G5: what lasts is said once, and again when it changes or comes back. */
 static void a_lasting_failure_is_one_line(void **state)
 {
@@ -131,6 +200,8 @@ int main(void)
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(a_full_pipe_drops_and_counts),
 		cmocka_unit_test(a_lasting_failure_is_one_line),
+		cmocka_unit_test(a_line_is_turned_into_json),
+		cmocka_unit_test(own_lines_are_json_where_that_is_asked_for), /* the last one */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "supervisor/logs.h"
 
 #define HEAD "time=2026-01-31T10:20:30.123Z level=info process="
@@ -149,15 +150,46 @@ static void reads_until_the_pipe_is_empty(void **state)
 	close(ends[0]);
 }
 
+/* Each of them one object, whatever a process writes. */
+static void lines_are_json_where_that_is_asked_for(void **state)
+{
+	static const char bytes[] = HEAD "elector term=7 msg=\"x\"\n" HEAD
+					 "elector msg=\"a\" process=supervisor msg=\"b\"\n"
+					 "panic: \"\x1b\n";
+	int ends[2], saved = dup(2);
+	struct logs logs;
+	char text[2048];
+	ssize_t n;
+
+	(void)state;
+	log_in_json();
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(dup2(ends[1], 2), 2);
+	logs_open(&logs, "elector");
+	logs_take(&logs, bytes, sizeof(bytes) - 1, S);
+	logs_end(&logs);
+	n = read(ends[0], text, sizeof(text) - 1);
+	assert_int_equal(dup2(saved, 2), 2);
+	close(saved);
+	close(ends[0]);
+	close(ends[1]);
+	text[n > 0 ? n : 0] = '\0';
+	assert_string_equal(text,
+	    "{\"time\":\"2026-01-31T10:20:30.123Z\",\"level\":\"info\",\"process\":\"elector\","
+	    "\"term\":7,\"msg\":\"x\"}\n"
+	    "{\"process\":\"elector\",\"raw\":\"time=2026-01-31T10:20:30.123Z level=info "
+	    "process=elector msg=\\\"a\\\" process=supervisor msg=\\\"b\\\"\"}\n"
+	    "{\"process\":\"elector\",\"raw\":\"panic: \\\"?\"}\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_lines_pass),
-		cmocka_unit_test(another_name_is_not_believed),
-		cmocka_unit_test(control_bytes_are_escaped),
-		cmocka_unit_test(long_lines_are_cut),
+		cmocka_unit_test(own_lines_pass), cmocka_unit_test(another_name_is_not_believed),
+		cmocka_unit_test(control_bytes_are_escaped), cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(a_flood_is_dropped_and_counted),
 		cmocka_unit_test(reads_until_the_pipe_is_empty),
+		cmocka_unit_test(lines_are_json_where_that_is_asked_for), /* the last one */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

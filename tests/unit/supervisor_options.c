@@ -52,6 +52,10 @@ static void all_options(void **state)
 	assert_true(options.help);
 	assert_int_equal(PARSE(&options, "--version"), 0);
 	assert_true(options.version);
+	assert_int_equal(PARSE(&options, "--log", "json"), 0);
+	assert_true(options.json);
+	assert_int_equal(PARSE(&options, "--log=logfmt"), 0);
+	assert_false(options.json);
 }
 
 static void upstreams_flags_go_on_as_they_are(void **state)
@@ -112,6 +116,11 @@ static void refuses_what_it_does_not_know(void **state)
 	assert_int_equal(PARSE(&options, "--config="), -1);
 	assert_int_equal(PARSE(&options, "--configs", "a"), -1);
 	assert_int_equal(PARSE(&options, ""), -1);
+	assert_int_equal(PARSE(&options, "--log"), -1);
+	assert_int_equal(PARSE(&options, "--log="), -1);
+	assert_int_equal(PARSE(&options, "--log", "xml"), -1);
+	assert_string_equal(err.text, "--log: \"xml\"; expected logfmt or json");
+	assert_int_equal(PARSE(&options, "--logs", "json"), -1);
 }
 
 int main(void)
