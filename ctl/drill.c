@@ -116,6 +116,24 @@ static enum ctl_exit try_mirror(struct drill *drill, struct err *err)
 	return code;
 }
 
+/* Unknown is taken for one: then the elector says. */
+static bool stands_by(const json_t *document)
+{
+	const char *role = member_text(json_object_get(document, "leadership"), "role");
+
+	return !role[0] || strcmp(role, "standby") == 0;
+}
+
+/* What an operator's promote may pass over is no guard of it, and keeps this hub from taking over
+ * by itself all the same. */
+static void judge_leave(struct drill *drill, const json_t *document)
+{
+	const char *holds = member_text(json_object_get(document, "leadership"), "holdsPromotion");
+
+	add_step(drill, "automatic promotion", !holds[0],
+	    holds[0] ? holds : "neither manual, paused nor blocked");
+}
+
 static void judge_workers(struct drill *drill, const json_t *document)
 {
 	const json_t *worker;
@@ -144,8 +162,10 @@ static void judge_credentials(struct drill *drill, const json_t *document)
 		if (member_true(credential, "usable") || !ok)
 			continue;
 		ok = false;
-		(void)snprintf(text, sizeof(text), "%.80s %.80s is not",
-		    member_text(credential, "name"), member_text(credential, "worker"));
+		(void)snprintf(text, sizeof(text), "%.80s%s%.80s is not",
+		    member_text(credential, "name"),
+		    member_text(credential, "worker")[0] ? " " : "",
+		    member_text(credential, "worker"));
 	}
 	add_step(drill, "credentials usable", ok, text);
 }
@@ -196,8 +216,10 @@ static enum ctl_exit conclude(const struct drill *drill, const json_t *document,
 		    "was tried took %lld ms",
 		    threshold_ms / 1000, threshold_ms % 1000, drill->began_ms - drill->first_ms);
 	else
-		(void)snprintf(verdict, sizeof(verdict),
-		    "drill: this hub would not take over, or not with everything; see NO above");
+		(void)snprintf(verdict, sizeof(verdict), "drill: %s",
+		    stands_by(document) ? "this hub would not take over by itself, or not with "
+					  "everything; see NO above"
+					: "this hub is no Standby: nothing was tried");
 	if (as_json)
 		put_json(drill, document, verdict, out);
 	else
@@ -229,14 +251,18 @@ enum ctl_exit drill_run(
 	}
 	if (code == CTL_DONE) {
 		code = try_guards(&drill, err);
-		if (code == CTL_DONE)
+		if (code == CTL_DONE && stands_by(document))
 			code = try_others(&drill, err);
-		if (code == CTL_DONE)
+		if (code == CTL_DONE && stands_by(document))
 			code = try_mirror(&drill, err);
 	}
-	if (code == CTL_DONE) {
+	if (code == CTL_DONE && stands_by(document)) {
+		judge_leave(&drill, document);
 		judge_workers(&drill, document);
 		judge_credentials(&drill, document);
+	}
+	if (code == CTL_DONE) {
+		drill.would = drill.would && stands_by(document);
 		code = conclude(&drill, document, as_json, out, err);
 	}
 	json_decref(document);

@@ -186,6 +186,7 @@ static void a_drill_says_what_would_come_of_it(void **state)
 	assert_non_null(strstr(out.data, "     7 ms  read\n"));
 	assert_non_null(strstr(out.data, "not tried: the end of the mirror"));
 	assert_null(strstr(out.data, "  NO  "));
+	assert_non_null(strstr(out.data, "  ok  automatic promotion "));
 	assert_string_equal(asked(), "{\"verb\":\"promote\",\"check\":true}\n{\"verb\":\"drill\"}"
 				     "\n{\"verb\":\"sync-diff\"}\n");
 	buf_clear(&out);
@@ -203,8 +204,28 @@ static void a_drill_says_what_would_come_of_it(void **state)
 	assert_int_equal(RUN("drill"), CTL_REFUSED);
 	assert_non_null(strstr(out.data, "  NO  worker w-1 rehearsed"));
 	assert_non_null(strstr(out.data, "  NO  credentials usable"));
-	assert_non_null(strstr(out.data, "syncer  is not"));
+	assert_non_null(strstr(out.data, "syncer is not"));
 	(void)asked();
+	/* A pause, manual mode and a block are no guards, and keep it from taking over all the
+	 * same. */
+	buf_clear(&out);
+	SERVE("{\"identity\":\"hub-b\",\"leadership\":{\"role\":\"standby\",\"holdsPromotion\":"
+	      "\"paused for another 60 s\"}}",
+	    GUARDS("standby", "false"), OTHERS("true"),
+	    "{\"outcome\":\"done\",\"text\":\"all are equal\"}");
+	assert_int_equal(RUN("drill"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "  NO  automatic promotion"));
+	assert_non_null(strstr(out.data, "paused for another 60 s\n"));
+	assert_non_null(strstr(out.data, "would not take over by itself"));
+	(void)asked();
+	/* On the hub that leads there is nothing to try. */
+	buf_clear(&out);
+	SERVE("{\"identity\":\"hub-a\",\"leadership\":{\"role\":\"leading\"}}",
+	    GUARDS("active", "true"));
+	assert_int_equal(RUN("drill"), CTL_REFUSED);
+	assert_non_null(strstr(out.data, "drill: this hub is no Standby: nothing was tried\n"));
+	assert_null(strstr(out.data, "rehearsed"));
+	assert_string_equal(asked(), "{\"verb\":\"promote\",\"check\":true}\n");
 	/* What the elector cannot do now, or has seen fail, is a NO. */
 	buf_clear(&out);
 	SERVE(drilled, GUARDS("standby", "false"), OTHERS("false"),
