@@ -211,11 +211,12 @@ static const struct command commands[] = {
 	    "peer\n"
 	    "over a new connection, asks the workers' followers, tries the claim as a dry run; "
 	    "compares\n"
-	    "both hubs object by object; says what came of the rehearsal on each worker and of "
-	    "each\n"
-	    "credential, with the time that each took. Changes nothing on a hub. Exit: 0 it would "
-	    "take\n"
-	    "over, 1 it would not, or not with everything.\n",
+	    "both hubs object by object; says whether manual mode, a pause or a block holds it "
+	    "back,\n"
+	    "what came of the rehearsal on each worker and of each credential, with the time that\n"
+	    "each took. Changes nothing on a hub. Exit: 0 it would take over by itself, 1 it would "
+	    "not,\n"
+	    "or not with everything.\n",
 	    drill_run },
 	{ "completion", "completion bash | zsh | fish", "a completion script for a shell",
 	    "For example: understudyctl completion bash >/etc/bash_completion.d/understudyctl\n",

@@ -69,16 +69,31 @@ enum ctl_exit operate_exit_of(const json_t *answer)
 	return strcmp(outcome, "refused") == 0 ? CTL_REFUSED : CTL_UNKNOWN;
 }
 
-static void put_checks(const json_t *answer, struct buf *out)
+/* Of a column: what holds its longest text and two blanks, and not less than `least`. */
+static size_t width_of(const json_t *checks, const char *key, size_t least)
 {
 	const json_t *check;
-	size_t i;
+	size_t i, widest = least;
 
-	json_array_foreach(json_object_get(answer, "checks"), i, check)
+	json_array_foreach(checks, i, check)
+	{
+		size_t n = strlen(text_of(check, key)) + 2;
+
+		widest = n > widest ? n : widest;
+	}
+	return widest;
+}
+
+static void put_checks(const json_t *answer, struct buf *out)
+{
+	const json_t *checks = json_object_get(answer, "checks"), *check;
+	size_t name = width_of(checks, "name", 34), value = width_of(checks, "value", 24), i;
+
+	json_array_foreach(checks, i, check)
 	{
 		buf_puts(out, json_is_true(json_object_get(check, "ok")) ? "  ok  " : "  NO  ");
-		show_column(out, text_of(check, "name"), 34);
-		show_column(out, text_of(check, "value"), 24);
+		show_column(out, text_of(check, "name"), name);
+		show_column(out, text_of(check, "value"), value);
 		buf_puts(out, "must be: ");
 		show_text(out, text_of(check, "limit"));
 		buf_puts(out, "\n");

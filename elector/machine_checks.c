@@ -155,14 +155,15 @@ unsigned machine_checks(const struct machine *m, const struct machine_command *c
     struct machine_check checks[MACHINE_MAX_CHECKS])
 {
 	struct list list = { checks, 0 };
+	bool any = BIT(m->state) & (BIT(STATE_DRAIN) | BIT(STATE_RELEASE));
 	bool same = m->handover == command->operation;
 
 	switch (command->verb) {
 	case COMMAND_SWITCHOVER: check_switchover(&list, m); break;
 	case COMMAND_CALL_OFF:
 		add_state(&list, m, "draining: nothing released yet", BIT(STATE_DRAIN));
-		add_text(&list, "the switchover under way", same ? "this one" : "another one",
-		    "this one", same);
+		add_text(&list, "the switchover under way",
+		    any ? same ? "this one" : "another one" : "none", "this one", same);
 		break;
 	case COMMAND_PROMOTE: check_promote(&list, m, command); break;
 	case COMMAND_FORCE: check_force(&list, m, command); break;

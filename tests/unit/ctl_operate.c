@@ -117,6 +117,24 @@ static void without_consent_nothing_is_asked(void **state)
 	assert_string_equal(asked(), "");
 }
 
+/* The longest name and the longest value make room for all. */
+static void checks_stand_in_columns(void **state)
+{
+	(void)state;
+	SERVE(NULL, "{\"outcome\":\"refused\",\"checks\":["
+		    "{\"name\":\"a name of more than thirty-four "
+		    "letters\",\"value\":\"no\",\"limit\":\"L\","
+		    "\"ok\":true},{\"name\":\"n\",\"value\":\"a value of more than "
+		    "twenty\",\"limit\":\"M\","
+		    "\"ok\":false}],\"text\":\"t\"}");
+	assert_int_equal(RUN("switchover", "--check"), CTL_REFUSED);
+	assert_string_equal(out.data, "  ok  a name of more than thirty-four letters  no           "
+				      "                must be: L\n"
+				      "  NO  n                                        a value of "
+				      "more than twenty  must be: M\n");
+	(void)asked();
+}
+
 static void plain_commands_are_one_line(void **state)
 {
 	(void)state;
@@ -342,6 +360,7 @@ int main(void)
 		TEST(strange_answers_are_no_success),
 		TEST(force_takes_the_name_and_the_nonce_that_were_shown),
 		TEST(without_consent_nothing_is_asked),
+		TEST(checks_stand_in_columns),
 		TEST(plain_commands_are_one_line),
 		TEST(a_drill_says_what_would_come_of_it),
 		TEST(json_is_the_answer_itself),

@@ -173,13 +173,25 @@ static bool taken(struct world *w, enum machine_command_verb verb)
 	return w->m.taken == ID;
 }
 
+/* What a call-off is told of the switchover that it wants to end. */
+static bool under_way(struct world *w, uint64_t operation, const char *what)
+{
+	struct machine_command c = { .verb = COMMAND_CALL_OFF, .operation = operation };
+	struct machine_check checks[MACHINE_MAX_CHECKS];
+
+	assert_int_equal(machine_checks(&w->m, &c, checks), 2);
+	return strcmp(checks[1].value, what) == 0;
+}
+
 static void test_B15_a_command_that_was_taken_is_named(void **state)
 {
 	struct world w;
 
 	(void)state;
 	active_ready(&w);
+	assert_true(under_way(&w, 0, "none") && under_way(&w, ID, "none"));
 	assert_true(taken(&w, COMMAND_SWITCHOVER));
+	assert_true(under_way(&w, ID, "this one") && under_way(&w, ID + 1, "another one"));
 	assert_false(taken(&w, COMMAND_FORCE)); /* and what is refused changes nothing */
 	assert_int_equal(w.m.state, STATE_DRAIN);
 	assert_true(taken(&w, COMMAND_CALL_OFF));
