@@ -1,7 +1,8 @@
 #!/bin/bash
 # Goal: the Debian package is the same wherever it is built, lintian has nothing to say about it, and in
-# a clean Debian it installs, has its users and directories, runs, and goes again. Method: two builds in
-# different places, and a root of packages only, made for this. Lines `ok - NAME`, `not ok - NAME: why`.
+# a clean Debian it installs, has its users and directories, runs under systemd, alone and as a pair that
+# does the main job, and goes again. Method: two builds in different places, and a root of packages
+# only, made for this and booted by tests/system.sh. Lines `ok - NAME`, `not ok - NAME: why`.
 # Needs root and a Debian mirror, and is not part of make check. BUILD is where make put the programs.
 set -u
 cd "$(dirname "$0")/.." || exit
@@ -64,17 +65,49 @@ sed -i 's/standalone/standalon/' "$root/etc/understudy/understudy.yaml"
 inside understudyd -n >"$work/log"
 [ $? -eq 2 ] && grep -q 'understudy.yaml:1: mode: ."standalon' "$work/log" || problems="$problems a wrong one: $(cat "$work/log");"
 sed -i 's/standalon$/standalone/' "$root/etc/understudy/understudy.yaml"
-chroot "$root" understudyd >"$work/daemon.log" 2>&1 &
-daemon=$!
+report 'what it installed starts and checks a configuration' "$problems"
+
+# --- As systemd runs it -----------------------------------------------------------------------------
+umount "$root/proc" "$root/run"
+mv "$root/etc/understudy/understudy.yaml" "$work/understudy.yaml"
+tests/system.sh boot "$root" >"$work/boot.log" 2>&1 &
+system=$!
+managed() { tests/system.sh exec $system "$@" 2>&1; }
+shown() { managed systemctl show understudyd --property="$1" --value; }
 for _ in $(seq 600); do
-	inside understudyctl status >"$work/log" && break
-	kill -0 $daemon 2>/dev/null || break
+	[ "$(managed systemctl is-system-running)" = running ] && break
+	kill -0 $system 2>/dev/null || break
 	sleep 0.1
 done
-grep -q 'one' "$work/log" || problems="$problems as a daemon: $(cat "$work/log" "$work/daemon.log");"
-kill -TERM $daemon 2>/dev/null
-wait $daemon || problems="$problems it ended with $?: $(tail -n 2 "$work/daemon.log");"
-report 'what it installed checks a configuration, runs and stops' "$problems"
+problems=
+[ "$(shown ActiveState)" = inactive ] && [ "$(shown ConditionResult)" = no ] || problems="without a configuration: $(managed systemctl status understudyd) $(cat "$work/boot.log")"
+managed tee /etc/understudy/understudy.yaml <"$work/understudy.yaml" >/dev/null
+managed chmod 600 /etc/understudy/understudy.yaml
+managed systemctl start understudyd >"$work/log" || problems="$problems start: $(cat "$work/log") $(managed journalctl -u understudyd);"
+[ "$(shown ActiveState)" = active ] || problems="$problems after its start it is $(shown ActiveState);"
+case $(shown StatusText) in 'leading, term '*) ;; *) problems="$problems status $(shown StatusText);" ;; esac
+managed understudyctl status | grep -q one || problems="$problems understudyctl status: $(managed understudyctl status);"
+managed journalctl -u understudyd | grep -q 'ready: ' || problems="$problems its log is not in the journal;"
+managed sed -i 's/standalone/standalon/' /etc/understudy/understudy.yaml
+managed systemctl restart understudyd >"$work/log" && problems="$problems it starts with a wrong configuration;"
+sleep 3 # RestartSec is 2 s
+[ "$(shown ActiveState) $(shown ExecMainStatus) $(shown NRestarts)" = 'failed 2 0' ] || problems="$problems a wrong configuration is no reason to wait for a person: $(managed systemctl status understudyd);"
+managed sed -i 's/standalon$/standalone/' /etc/understudy/understudy.yaml
+managed systemctl start understudyd >"$work/log" || problems="$problems start once it was mended: $(cat "$work/log");"
+managed systemctl stop understudyd >"$work/log" || problems="$problems stop: $(cat "$work/log");"
+[ "$(shown ActiveState) $(shown Result)" = 'inactive success' ] || problems="$problems stopped: $(managed systemctl status understudyd);"
+kill -KILL $system
+wait $system 2>/dev/null
+report 'systemd starts it when there is a configuration, waits for a person when that is wrong, and stops it' "$problems"
+# The main job, both hubs under the unit.
+problems=
+{ tools/kubebed.sh && tools/bed.sh && "$build/bed" demo --dir "$build/deb.run" --check --systemd "$root" --changes 3; } >"$work/log" 2>&1 ||
+	problems=$(grep -v '^ok' "$work/log" | tail -n 5)
+grep '^ok - systemd' "$work/log"
+report 'a pair that systemd runs does the main job' "$problems"
+mount -t proc proc "$root/proc" && mount -t tmpfs -o mode=755 tmpfs "$root/run"
+mv "$work/understudy.yaml" "$root/etc/understudy/understudy.yaml"
+
 problems=$(inside dpkg --purge understudy >"$work/log" || tail -n 5 "$work/log")
 [ -e "$root/usr/bin/understudyd" ] && problems="$problems understudyd is still there"
 [ -e "$root/etc/understudy/understudy.yaml" ] || problems="$problems the configuration, which is no file of the package, is gone"

@@ -28,11 +28,12 @@ func runDemo(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	bench := flags.Bool("bench", false, "print figures instead of the story")
 	only := flags.Bool("only-controller", false, "kill hub-a's understudyd alone and leave its API server up")
 	containers := flags.Bool("containers", false, "each hub's understudyd is process 1 of a container, hub-b's in a user namespace")
+	system := flags.String("systemd", "", "a folder with a Debian and the package installed: each hub's understudyd is run by systemd in one like it")
 	changes := flags.Int("changes", 20, "how many changes the lag is the median of")
 	objects := flags.Int("objects", 10000, "how many objects the largest mirror of --bench has")
 	flags.Parse(args)
 	begin := time.Now()
-	o := demo.Options{Root: root(), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Containers: *containers, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
+	o := demo.Options{Root: root(), Out: os.Stdout, Check: *check, Bench: *bench, OnlyController: *only, Containers: *containers, System: *system, Changes: *changes, Objects: []int{min(1000, *objects), *objects}, Lease: pair.FastLease}
 	if *slow {
 		o.Lease = pair.DefaultLease
 	}

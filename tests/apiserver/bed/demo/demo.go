@@ -30,9 +30,11 @@ type Options struct {
 	OnlyController bool
 	// Containers runs each hub's understudyd as process 1 of a container.
 	Containers bool
-	Changes    int   // how many changes the lag is the median of
-	Objects    []int // sizes of the mirrors that the bench makes
-	Bench      bool  // measure, between the steps, and print the figures instead of the story
+	// System, when set, is a Debian with the package; in one like it systemd runs each hub's understudyd.
+	System  string
+	Changes int   // how many changes the lag is the median of
+	Objects []int // sizes of the mirrors that the bench makes
+	Bench   bool  // measure, between the steps, and print the figures instead of the story
 	// Rewrite puts what the commands of the runbook print into the page.
 	Rewrite bool
 	// Disturb, when set, runs beside the story until its context ends.
@@ -103,6 +105,11 @@ func Run(ctx context.Context, o Options, begin time.Time) (*pair.Pair, Result, e
 		told = slices.Concat(steps[:3], contained, steps[3:], containedEnd)
 		s.timeline.job = "containers"
 		p.Hubs[0].Container, p.Hubs[1].Container = &pair.Container{}, &pair.Container{User: true}
+	}
+	if o.System != "" {
+		told = slices.Concat(steps[:3], managed, steps[3:], managedEnd)
+		s.timeline.job = "systemd"
+		p.Hubs[0].System, p.Hubs[1].System = &pair.System{Root: o.System}, &pair.System{Root: o.System}
 	}
 	if o.OnlyController { // the run that is a test: what a Standby finds out about a worker, too
 		told = slices.Insert(slices.Clone(steps), 5, step{"hub-b rehearses", (*story).rehearse})

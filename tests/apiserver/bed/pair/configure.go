@@ -12,28 +12,28 @@ import (
 )
 
 func (h *Hub) path(file string) string {
-	if h.Container != nil { // where a mapped root may go, too
-		return filepath.Join(h.containerDir("etc"), file)
+	if h.inside() { // where a mapped root may go, too
+		return filepath.Join(h.insideDir("etc"), file)
 	}
 	return filepath.Join(h.pair.Dir, h.Name, file)
 }
 
 // seen is where understudyd finds a file of the hub, and its run directory.
 func (h *Hub) seen(file string) string {
-	if h.Container != nil {
-		return filepath.Join(containerEtc, file)
+	if h.inside() {
+		return filepath.Join(insideEtc, file)
 	}
 	return h.path(file)
 }
 
 func (h *Hub) seenRun() (directory string, uidBase int) {
 	switch {
-	case h.Container == nil:
+	case !h.inside():
 		return h.RunDirectory(), h.UIDBase()
-	case h.Container.User:
-		return containerRun, containerUID
+	case h.Container != nil && h.Container.User:
+		return insideRun, containerUID
 	default:
-		return containerRun, h.UIDBase()
+		return insideRun, h.UIDBase()
 	}
 }
 

@@ -22,8 +22,8 @@ type Container struct {
 
 // Where its files are, inside.
 const (
-	containerEtc = "/etc/understudy"
-	containerRun = "/run/understudy"
+	insideEtc    = "/etc/understudy"
+	insideRun    = "/run/understudy"
 	containerUID = 20000 // run.uid-base in a user namespace; 65536 ids are mapped
 	mapped       = 65536
 )
@@ -36,14 +36,18 @@ func (h *Hub) root() int {
 	return mapped * (h.pair.uids/UIDRange + h.index)
 }
 
-func (h *Hub) containerDir(name string) string {
-	return filepath.Join(h.pair.bed.Data, "container-"+h.Name, name)
+// inside says whether understudyd sees other files than the bed does.
+func (h *Hub) inside() bool { return h.Container != nil || h.System != nil }
+
+// insideDir is a folder of what is around understudyd.
+func (h *Hub) insideDir(name string) string {
+	return filepath.Join(h.pair.bed.Data, "inside-"+h.Name, name)
 }
 
 // crun refuses a machine that has cgroups of both versions; it is shown one, and told to leave them
 // alone.
 func (h *Hub) crun(words ...string) []string {
-	return append([]string{"unshare", "--mount", "--", "sh", "-c", `umount /sys/fs/cgroup/unified 2>/dev/null; exec "$0" "$@"`, "crun", "--root", h.containerDir("state"), "--cgroup-manager=disabled"}, words...)
+	return append([]string{"unshare", "--mount", "--", "sh", "-c", `umount /sys/fs/cgroup/unified 2>/dev/null; exec "$0" "$@"`, "crun", "--root", h.insideDir("state"), "--cgroup-manager=disabled"}, words...)
 }
 
 // id of the container: several beds may run at once.
@@ -51,11 +55,11 @@ func (h *Hub) id() string { return fmt.Sprintf("understudy-%d-%s", h.pair.uids, 
 
 // makeBundle copies the bundle, adds a shell and a workload, and mounts the hub's files.
 func (h *Hub) makeBundle() error {
-	bundle := h.containerDir("bundle")
+	bundle := h.insideDir("bundle")
 	if err := os.RemoveAll(bundle); err != nil {
 		return err
 	}
-	for _, d := range []string{h.containerDir("state"), bundle} {
+	for _, d := range []string{h.insideDir("state"), bundle} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return err
 		}
@@ -87,8 +91,8 @@ func (h *Hub) makeBundle() error {
 			"options": append([]string{"bind", "nosuid", "nodev", "noexec"}, more...),
 		})
 	}
-	bind(h.path(""), containerEtc, "ro")
-	bind(h.RunDirectory(), containerRun)
+	bind(h.path(""), insideEtc, "ro")
+	bind(h.RunDirectory(), insideRun)
 	if h.Container.User {
 		linux := config["linux"].(map[string]any)
 		linux["namespaces"] = append(linux["namespaces"].([]any), map[string]any{"type": "user"})
@@ -106,10 +110,10 @@ func (h *Hub) startContainer() (err error) {
 	if err := h.makeBundle(); err != nil {
 		return err
 	}
-	pidFile := h.containerDir("pid")
+	pidFile := h.insideDir("pid")
 	os.Remove(pidFile)
 	h.Container.pid = 0
-	h.daemon, err = h.pair.Start(h.Log(), h.crun("run", "--bundle", h.containerDir("bundle"), "--pid-file", pidFile, h.id())...)
+	h.daemon, err = h.pair.Start(h.Log(), h.crun("run", "--bundle", h.insideDir("bundle"), "--pid-file", pidFile, h.id())...)
 	if err != nil {
 		return err
 	}
@@ -129,10 +133,14 @@ func (h *Hub) startContainer() (err error) {
 
 // Pid of the hub's understudyd on the host.
 func (h *Hub) Pid() int {
-	if h.Container != nil {
+	switch {
+	case h.Container != nil:
 		return h.Container.pid
+	case h.System != nil:
+		return h.systemPid()
+	default:
+		return h.daemon.Pid()
 	}
-	return h.daemon.Pid()
 }
 
 // Signal sends to understudyd; in a container through crun, as whoever runs containers does.

@@ -87,8 +87,9 @@ type Hub struct {
 	Name    string
 	Cluster *cluster.Cluster
 	Admin   *kube.Client
-	// Container, when set, is what its understudyd runs in.
+	// Container or System, when set, is what its understudyd runs in.
 	Container *Container
+	System    *System
 	pair      *Pair
 	index     int
 	port      int

@@ -63,8 +63,11 @@ func (p *Process) End(signal syscall.Signal, patience time.Duration) error {
 
 // Start starts the hub's understudyd, in the network of its cluster.
 func (h *Hub) Start() (err error) {
-	if h.Container != nil {
+	switch {
+	case h.Container != nil:
 		return h.startContainer()
+	case h.System != nil:
+		return h.startSystem()
 	}
 	programs := h.Programs
 	if programs == "" {
@@ -104,7 +107,7 @@ func (h *Hub) Restart() {
 
 // Fault says why the hub's understudyd is not there, with the end of its log; nil when it runs.
 func (h *Hub) Fault() error {
-	if h.daemon != nil && !h.daemon.Ended() {
+	if h.daemon != nil && !h.daemon.Ended() && (h.System == nil || h.systemPid() != 0) {
 		return nil
 	}
 	text, _ := os.ReadFile(h.Log())

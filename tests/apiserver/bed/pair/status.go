@@ -52,8 +52,12 @@ func (h *Hub) Ctl(ctx context.Context, uid int, words ...string) (string, int, e
 		}
 	}
 	argv := append([]string{program, "--socket", h.StatusSocket()}, words...)
-	if h.Container != nil { // inside: root out here is nobody whom a container's root knows
-		argv = h.crun(append([]string{"exec", h.id(), "/usr/bin/understudyctl"}, words...)...)
+	inside := append([]string{"/usr/bin/understudyctl"}, words...)
+	switch {
+	case h.Container != nil: // root out here is nobody whom a container's root knows
+		argv = h.crun(append([]string{"exec", h.id()}, inside...)...)
+	case h.System != nil:
+		argv = h.systemExec(inside...)
 	}
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if uid != 0 {
