@@ -6,4 +6,5 @@ cd "$(dirname "$0")/../.."
 [ "$(id -u)" = 0 ] || { echo "make demo: root is needed: each process runs under a uid of its own" >&2; exit 1; }
 tools/kubebed.sh >/dev/null
 tools/bed.sh >/dev/null
-exec build/bed demo --dir build/demo.run ${KEEP:+--keep} "$@"
+build/bed demo --dir build/demo.run ${KEEP:+--keep} "$@"
+[ -n "${KEEP-}" ] || echo "KEEP=1 make demo leaves all of it up, and says how to look around"

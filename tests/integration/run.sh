@@ -25,6 +25,34 @@ part() { # NAME COMMAND...
 	rm -f "$output"
 }
 
+# The main job; then each line that `make demo KEEP=1` prints to look around is run, as a person would
+# type it. What comes up in the background takes a while: a line is tried again until it works.
+main_job() {
+	local page code line try said
+	page=$(mktemp) said=$(mktemp)
+	build/bed demo --dir build/check.demo --check --keep 2>&1 | tee "$page"
+	code=${PIPESTATUS[0]}
+	sed -n '/^To end it/q; s/^  \(build\/\|curl \|PATH=\)/\1/p' "$page" >"$said.lines"
+	[ "$code" -ne 0 ] || while read -r line; do
+		try=0
+		until bash -c "$line" >"$said" 2>&1 </dev/null; do
+			try=$((try + 1))
+			[ $try -lt 60 ] || break
+			sleep 1
+		done
+		if [ $try -lt 60 ]; then
+			echo "ok - to look around: ${line//$PWD\//}"
+		else
+			echo "not ok - to look around: $line: $(tail -n 1 "$said")"
+			code=1
+		fi
+	done <"$said.lines"
+	[ "$(wc -l <"$said.lines")" -ge 10 ] || code=1
+	build/bed down --dir build/check.demo || code=1
+	rm -f "$page" "$said" "$said.lines"
+	return "$code"
+}
+
 if [ "$(id -u)" != 0 ]; then
 	echo "not ok - real processes and API servers: root is needed: each process runs under a uid of its own"
 	exit 1
@@ -39,7 +67,7 @@ part rights build/bed rights --dir build/check.rights
 part mirror build/bed mirror --dir build/check.mirror
 part 'operator of the mirror' build/bed mirror --dir build/check.verbs --verbs
 part workers build/bed workers --dir build/check.workers
-part 'main job' build/bed demo --dir build/check.demo --check
+part 'main job' main_job
 if make --no-print-directory oci >/dev/null; then
 	part containers build/bed demo --dir build/check.containers --check --containers --changes 3
 else

@@ -115,20 +115,30 @@ func victims(random *rand.Rand) []string {
 	return all
 }
 
+// lookAround prints what works now, line by line; and how a hub that was killed comes back.
 func lookAround(p *pair.Pair, bed *cluster.Bed) {
-	fmt.Printf("\nEverything is still up. To look around:\n")
+	fmt.Printf("\nEverything that was not killed is still up. To look around:\n")
 	for _, h := range p.Hubs {
-		fmt.Printf("  build/understudyctl --socket %s status\n", h.StatusSocket())
+		if h.Fault() != nil {
+			continue
+		}
+		for _, verb := range []string{"status", "history", "audit"} {
+			fmt.Printf("  build/understudyctl --socket %s %s\n", h.StatusSocket(), verb)
+		}
+		fmt.Printf("  curl -s %s/metrics   # and the page for a browser: %[1]s/\n", h.HTTP())
+		fmt.Printf("  build/kubectl --kubeconfig %s get sliceconfigs -A\n", h.Cluster.Kubeconfig())
 	}
-	fmt.Printf("  curl -s %s/metrics\n", p.Hubs[1].HTTP())
-	for _, c := range bed.Clusters {
-		fmt.Printf("  build/kubectl --kubeconfig %s get sliceconfigs -A\n", c.Kubeconfig())
+	fmt.Printf("  build/kubectl --kubeconfig %s get clustercontroller active\n", p.Work.Kubeconfig())
+	for _, h := range p.Hubs {
+		if h.Fault() == nil {
+			continue
+		}
+		fmt.Printf("%s, which was killed, comes back as a Standby; what it alone had is archived, the rest is equal again.\nThat takes some seconds:\n", h.Name)
+		fmt.Printf("  build/bed start --dir %s %s && build/understudyd --config %s &\n", bed.Dir, h.Name, h.Config())
+		for _, verb := range []string{"status", "sync status", "sync diff"} {
+			fmt.Printf("  build/understudyctl --socket %s %s\n", h.StatusSocket(), verb)
+		}
+		fmt.Printf("  PATH=build:$PATH build/understudyctl archive list --kubeconfig %s\n", h.Cluster.Kubeconfig())
 	}
-	fmt.Printf("A hub that was killed comes back as a Standby; what it alone had is archived, the rest is equal again:\n")
-	fmt.Printf("  build/bed start --dir %s %s && build/understudyd --config %s &\n", bed.Dir, p.Hubs[0].Name, p.Hubs[0].Config())
-	for _, verb := range []string{"status", "diff"} {
-		fmt.Printf("  build/understudyctl --socket %s sync %s\n", p.Hubs[0].StatusSocket(), verb)
-	}
-	fmt.Printf("  PATH=build:$PATH build/understudyctl archive list --kubeconfig %s\n", p.Hubs[0].Cluster.Kubeconfig())
 	fmt.Printf("To end it:\n  build/bed down --dir %s\n\n", bed.Dir)
 }
