@@ -90,9 +90,9 @@ static void warn(struct buf *out, const char *what, const char *which, const cha
 
 static void put_silent_processes(const json_t *document, struct buf *out)
 {
-	/* The syncer runs only while this hub stands by. */
+	/* The syncer runs only while this hub stands by; one that is held or starts does not. */
 	bool stands_by =
-	    strcmp(text_of(json_object_get(document, "leadership"), "role"), "standby") == 0;
+	    strcmp(text_of(json_object_get(document, "leadership"), "state"), "standby") == 0;
 	const json_t *process;
 	size_t i;
 

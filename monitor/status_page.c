@@ -85,16 +85,17 @@ static void care(const struct page *page, bool bad, const char *what, const char
 static void put_silent_processes(const struct page *page)
 {
 	const struct status *status = page->status;
-	bool leads = status->leadership.known && status->leadership.role != FENCE_STANDBY;
+	bool stands_by = strcmp(status->leadership.state, "standby") == 0;
 	char name[64];
 
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		for (unsigned shard = 0; shard < ROLE_MAX_SHARDS; shard++) {
 			struct role_id id = { (uint8_t)role, (uint8_t)shard };
 
-			/* The syncer runs only while this hub stands by. */
+			/* The syncer runs only while this hub stands by; one that is held or
+			 * starts does not. */
 			if (!status_expects(status, id) || status->linked[role][shard] ||
-			    (role == ROLE_SYNCER && leads))
+			    (role == ROLE_SYNCER && status->leadership.known && !stands_by))
 				continue;
 			(void)snprintf(name, sizeof(name), role == ROLE_REPOINTER ? "%s %u" : "%s",
 			    role_name((enum role)role), shard);

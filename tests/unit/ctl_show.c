@@ -44,7 +44,7 @@ static const char standby[] =
     "{\"version\":1,\"time\":\"2026-01-01T00:10:00.000Z\",\"identity\":\"hub-b\",\"mode\":"
     "\"standby\","
     "\"ready\":true,\"notReady\":\"\","
-    "\"leadership\":{\"state\":\"STANDBY_ARMED\",\"role\":\"standby\",\"term\":4,\"ledTerm\":3,"
+    "\"leadership\":{\"state\":\"standby\",\"role\":\"standby\",\"term\":4,\"ledTerm\":3,"
     "\"since\":\"2026-01-01T00:00:00.000Z\",\"renewedAgoMs\":null,\"validForMs\":0,\"armed\":true,"
     "\"complete\":true,\"reason\":\"peer renews\",\"leader\":\"hub-a\",\"leaderSeenAgoMs\":61500},"
     "\"fence\":{\"leading\":false,\"term\":3,\"remainingMs\":0},"
@@ -63,7 +63,7 @@ static const char standby[] =
     "{\"name\":\"worker\",\"worker\":\"w2\",\"usable\":false}],"
     "\"blocked\":[{\"state\":\"blocked\",\"object\":\"Secret n/x\",\"why\":\"422 immutable\"}],"
     "\"history\":[{\"time\":\"2026-01-01T00:00:00.000Z\",\"from\":\"STANDBY\","
-    "\"to\":\"STANDBY_ARMED\",\"term\":4,\"reason\":\"mirror_complete\",\"text\":\"all kinds "
+    "\"to\":\"standby\",\"term\":4,\"reason\":\"mirror_complete\",\"text\":\"all kinds "
     "listed\"}],"
     "\"processes\":[{\"name\":\"elector\",\"shard\":0,\"connected\":true},"
     "{\"name\":\"syncer\",\"shard\":0,\"connected\":false},"
@@ -73,7 +73,7 @@ static void a_standby_fits_one_screen(void **state)
 {
 	(void)state;
 	assert_string_equal(show(standby),
-	    "hub-b  STANDBY_ARMED  since 2026-01-01T00:00:00.000Z\n"
+	    "hub-b  standby  since 2026-01-01T00:00:00.000Z\n"
 	    "! process not connected: syncer\n"
 	    "! process not connected: repointer 3\n"
 	    "! the peer is silent: timeout\n"
@@ -100,13 +100,17 @@ static void a_standby_fits_one_screen(void **state)
 	    "  blocked     Secret n/x: 422 immutable\n"
 	    "\n"
 	    "LAST TRANSITIONS\n"
-	    "  2026-01-01T00:00:00.000Z  STANDBY -> STANDBY_ARMED  term 4  mirror_complete: "
+	    "  2026-01-01T00:00:00.000Z  STANDBY -> standby  term 4  mirror_complete: "
 	    "all kinds listed\n");
 }
 
-static void an_active_does_not_miss_its_syncer(void **state)
+static void who_does_not_stand_by_does_not_miss_its_syncer(void **state)
 {
 	(void)state;
+	show("{\"identity\":\"hub-a\",\"mode\":\"active\",\"ready\":true,\"leadership\":{\"state\":"
+	     "\"held\",\"role\":\"standby\"},\"processes\":[{\"name\":\"syncer\",\"shard\":0,"
+	     "\"connected\":false}]}");
+	assert_null(strstr(text, "!"));
 	show(
 	    "{\"identity\":\"hub-a\",\"mode\":\"active\",\"ready\":true,"
 	    "\"leadership\":{\"state\":\"ACTIVE\",\"role\":\"leading\",\"term\":2,\"reason\":\"\"},"
@@ -200,7 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_standby_fits_one_screen),
-		TEST(an_active_does_not_miss_its_syncer),
+		TEST(who_does_not_stand_by_does_not_miss_its_syncer),
 		TEST(a_lease_that_lasts_too_long_is_a_warning),
 		TEST(nothing_known_is_said_so),
 		TEST(a_document_of_another_shape_is_no_crash),

@@ -91,7 +91,7 @@ static bool says(const char *text)
 static void say_all(const char *text)
 {
 	char kind_name[64];
-	struct msg_status_leadership leadership = { .state = STR_LIT("STANDBY"),
+	struct msg_status_leadership leadership = { .state = STR_LIT("standby"),
 		.role = FENCE_STANDBY,
 		.term = 4,
 		.since_us = NOW_US - 3 * HOUR,
@@ -381,6 +381,27 @@ static void spans_are_told_in_two_units(void **state)
 	}
 }
 
+/* It runs only while the hub stands by. */
+static void a_syncer_is_missed_where_it_should_run(void **state)
+{
+	static const struct {
+		const char *state;
+		enum fence_role role;
+		bool missed;
+	} states[] = { { "standby", FENCE_STANDBY, true }, { "held", FENCE_STANDBY, false },
+		{ "init", FENCE_NONE, false }, { "active", FENCE_LEADING, false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		struct msg_status_leadership m = { .state = str_of(states[i].state),
+			.role = states[i].role };
+
+		status_take_leadership(status, &m, NOW_NS);
+		make_page(NULL);
+		assert_int_equal(says("process not connected: syncer"), states[i].missed);
+	}
+}
+
 /* The highest of each half minute, an hour of them; from the mirror here, else from the peer. */
 static void the_lag_of_an_hour_is_kept(void **state)
 {
@@ -450,6 +471,7 @@ int main(void)
 		TEST(the_plot_has_gaps_where_nothing_is_known),
 		TEST(the_plot_fits_any_lag),
 		TEST(spans_are_told_in_two_units),
+		TEST(a_syncer_is_missed_where_it_should_run),
 		TEST(the_lag_of_an_hour_is_kept),
 		TEST(a_full_page_is_written_for_a_browser),
 	};
