@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,7 +125,7 @@ func New(root, dir string, bed *cluster.Bed, lease Lease) (*Pair, error) {
 		if h.Admin, err = h.Cluster.Client(); err != nil {
 			return nil, err
 		}
-		if h.port, err = freePort(); err != nil {
+		if h.port, err = cluster.FreePort(); err != nil {
 			return nil, err
 		}
 		p.Hubs[i] = h
@@ -174,16 +173,6 @@ func (h *Hub) UIDBase() int {
 		return root + containerUID
 	}
 	return h.pair.uids + UIDRange*h.index
-}
-
-// freePort is a port of loopback that nobody listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // ApplySamples makes the objects of a KubeSlice project on a hub, and says how many.

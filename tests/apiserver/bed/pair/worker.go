@@ -39,7 +39,7 @@ func newWorker(p *Pair, c *cluster.Cluster) (*Worker, error) {
 	if w.Admin, err = c.Client(); err != nil {
 		return nil, err
 	}
-	w.port, err = freePort()
+	w.port, err = cluster.FreePort()
 	return w, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,7 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
+	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
 	"understudy.test/fence"
@@ -37,13 +38,11 @@ func (r *replica) log() string             { return filepath.Join(r.suite.Dir, r
 
 // newReplica writes its credential and its configuration.
 func (s *suite) newReplica(ctx context.Context, i, uids int) (*replica, error) {
-	r := &replica{name: fmt.Sprintf("replica-%d", i+1), suite: s, uids: uids + pair.UIDRange*i}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := cluster.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	r.port = listener.Addr().(*net.TCPAddr).Port
-	listener.Close()
+	r := &replica{name: fmt.Sprintf("replica-%d", i+1), suite: s, uids: uids + pair.UIDRange*i, port: port}
 	if err := os.MkdirAll(r.path(""), 0o755); err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (r *replica) end(signal syscall.Signal) error {
 	select {
 	case <-r.done:
 		return nil
-	case <-time.After(15 * time.Second):
+	case <-time.After(patience):
 		return fmt.Errorf("%s is still there", r.name)
 	}
 }
@@ -203,6 +202,28 @@ func field(pid int, name string) string {
 	return ""
 }
 
+// bootNow is the clock of pages and of what workloads write.
+func bootNow() time.Duration {
+	var ts syscall.Timespec
+	const boottime = 7
+	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, boottime, uintptr(unsafe.Pointer(&ts)), 0)
+	return time.Duration(ts.Nano())
+}
+
+// lastWrite is when the workload of a replica in a term wrote its last line.
+func (s *suite) lastWrite(run string) (time.Duration, error) {
+	text, err := os.ReadFile(s.writes)
+	if err != nil {
+		return 0, err
+	}
+	at := strings.LastIndex(string(text), run+" ")
+	if at < 0 {
+		return 0, fmt.Errorf("%s (replica, term) has written nothing", run)
+	}
+	up, _, _ := strings.Cut(string(text[at+len(run)+1:]), "\n")
+	return time.ParseDuration(up + "s")
+}
+
 // told is what GET /leader answers.
 type told struct {
 	Code            int
@@ -213,7 +234,7 @@ type told struct {
 }
 
 func (r *replica) get(path string) (int, string, error) {
-	client := http.Client{Timeout: 2 * time.Second}
+	client := http.Client{Timeout: patience}
 	reply, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d%s", r.port, path))
 	if err != nil {
 		return 0, "", err
