@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"understudy.test/bed/cluster"
+	"understudy.test/bed/kube"
 )
 
 func up(ctx context.Context, flags *flag.FlagSet, args []string) error {
@@ -168,6 +170,28 @@ func execute(_ context.Context, flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	return syscall.Exec(program, argv, os.Environ())
+}
+
+// behind becomes the command as soon as the API server says that it is ready.
+func behind(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	kubeconfig := kubeconfigFlag(flags)
+	flags.Parse(args)
+	if flags.NArg() == 0 || *kubeconfig == "" {
+		return usageError("want --kubeconfig and a command")
+	}
+	client, err := kube.Load(*kubeconfig)
+	if err != nil {
+		return err
+	}
+	for {
+		if _, err := client.Do(ctx, http.MethodGet, "/readyz", "", nil); err == nil {
+			break
+		}
+		if !kube.Pause(ctx, 50*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return syscall.Exec(flags.Arg(0), flags.Args(), os.Environ())
 }
 
 func guard(_ context.Context, flags *flag.FlagSet, args []string) error {

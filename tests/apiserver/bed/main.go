@@ -54,6 +54,7 @@ func init() {
 		{"rights", "", "check what each identity may do, in every role of a hub", checkRights},
 		{"write", "", "write while a fence page allows it, for bed leader (internal)", write},
 		{"proxy", "CLUSTER", "be the fault proxy of a cluster (internal)", proxy},
+		{"behind", "COMMAND...", "run a command once an API server is ready (internal)", behind},
 		{"nolandlock", "COMMAND...", "run a command that finds no Landlock in its kernel (internal)", noLandlock},
 		{"guard", "PID START", "take a bed down when a process dies (internal)", guard},
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // upTime is how long all clusters together may take to start, on a busy machine.
-const upTime = 2 * time.Minute
+const upTime = 5 * time.Minute
 
 // Bed is a folder of clusters. Its exported fields are what its file bed.json keeps; they do not
 // change while it stands.

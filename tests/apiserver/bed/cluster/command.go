@@ -64,9 +64,12 @@ func (c *Cluster) apiserver() []string {
 	return append(append(argv, c.bed.APIServerFlags...), c.APIServerFlags...)
 }
 
+// controllers end when they find no API server within ten seconds, which one that starts beside them
+// on a busy machine may need: they are begun when there is one.
 func (c *Cluster) controllers() []string {
 	pki := c.Path("pki")
 	return []string{
+		c.bed.Launcher, "behind", "--kubeconfig", pki + "/controllers.kubeconfig", "--",
 		c.bed.Kubebed, "kube-controller-manager",
 		"--kubeconfig=" + pki + "/controllers.kubeconfig", "--use-service-account-credentials",
 		"--service-account-private-key-file=" + pki + "/accounts.key",

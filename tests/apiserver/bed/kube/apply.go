@@ -15,7 +15,7 @@ import (
 const manager = "bed"
 
 // served is how long a kind may take from its definition to being served.
-const served = 10 * time.Second
+const served = time.Minute
 
 type cache struct {
 	sync.Mutex

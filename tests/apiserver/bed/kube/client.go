@@ -18,8 +18,15 @@ import (
 	"time"
 )
 
-// requestTimeout ends a request whose server accepts and then says nothing (a paused server).
-const requestTimeout = 10 * time.Second
+// What ends a request whose server accepts and then says nothing (a paused server), and a connection
+// whose other end vanished: a busy machine takes its time for both, and is no fault.
+const (
+	requestTimeout   = 30 * time.Second
+	dialTimeout      = 5 * time.Second
+	handshakeTimeout = 10 * time.Second
+	pingAfter        = 3 * time.Second
+	pingTimeout      = 10 * time.Second
+)
 
 // Content types of Patch.
 const (
@@ -79,11 +86,11 @@ func New(server string, ca []byte, user User) (*Client, error) {
 	}
 	transport := &http.Transport{
 		TLSClientConfig:     config,
-		DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 3 * time.Second,
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout: handshakeTimeout,
 		ForceAttemptHTTP2:   true,
 		// A watch on a connection whose other end vanished without a word would wait for ever.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * time.Second, PingTimeout: 2 * time.Second},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 	}
 	return &Client{
 		Server: strings.TrimSuffix(server, "/"), CA: ca, token: user.Token,
