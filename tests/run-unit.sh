@@ -7,7 +7,7 @@ count() { # OUTPUT WORD: the number behind cmocka's word
 }
 passed=0 failed=0 skipped=0
 for test; do
-	output=$(timeout -s KILL 120 "$test" 2>&1)
+	output=$(timeout -s KILL 600 "$test" 2>&1)
 	code=$?
 	ok=$(count "$output" PASSED) bad=$(count "$output" FAILED) out=$(count "$output" SKIPPED)
 	ok=${ok:-0} bad=${bad:-0} out=${out:-0}

@@ -130,17 +130,25 @@ static unsigned open_descriptors(void)
 	return count;
 }
 
-static uint16_t listen_on_loopback(int *listener)
+/* A port where nobody listens, and that nobody else gets while the socket is there. */
+static uint16_t bind_to_loopback(int *bound)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 
-	*listener = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(bind(*listener, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(*listener, 8), 0);
-	assert_int_equal(getsockname(*listener, (struct sockaddr *)&address, &size), 0);
+	*bound = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(bind(*bound, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(getsockname(*bound, (struct sockaddr *)&address, &size), 0);
 	return ntohs(address.sin_port);
+}
+
+static uint16_t listen_on_loopback(int *listener)
+{
+	uint16_t port = bind_to_loopback(listener);
+
+	assert_int_equal(listen(*listener, 8), 0);
+	return port;
 }
 
 static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
@@ -148,7 +156,7 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	static struct dialer dialer;
 	struct role_id asker = { ROLE_OBSERVER, 0 };
 	int listener, closed;
-	uint16_t port = listen_on_loopback(&listener), closed_port = listen_on_loopback(&closed);
+	uint16_t port = listen_on_loopback(&listener), closed_port = bind_to_loopback(&closed);
 	struct target targets[] = { { 3, port, "127.0.0.1", 0 }, { 4, closed_port, "127.0.0.1", 0 },
 		{ 5, port, "10.0.0.1", 0 } };
 	struct sockaddr_storage peer;
@@ -157,7 +165,6 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	int unanswered_ms = 0;
 
 	(void)state;
-	close(closed); /* nobody listens there now */
 	config.range_count = 1;
 	config.ranges[0] = (struct config_range){ { [10] = 0xff, [11] = 0xff, [12] = 127 }, 104 };
 	loop = loop_new();
@@ -180,6 +187,7 @@ static void hands_over_whole_connections_and_keeps_no_copy_F8_H3(void **state)
 	assert_int_equal(open_descriptors(), before + 1); /* the asker's */
 	close(answers.taken);
 	close(listener);
+	close(closed);
 	resolver_free(dialer.resolver);
 	loop_free(loop);
 	config.range_count = 0;
@@ -191,12 +199,11 @@ static void an_outage_is_told_once(void **state)
 	static struct dialer dialer;
 	struct role_id asker = { ROLE_OBSERVER, 0 };
 	int closed, own = dup(STDERR_FILENO), log = memfd_create("log", MFD_CLOEXEC);
-	struct target target = { 4, listen_on_loopback(&closed), "127.0.0.1", 0 };
+	struct target target = { 4, bind_to_loopback(&closed), "127.0.0.1", 0 };
 	char text[1024] = "";
 	const char *first;
 
 	(void)state;
-	close(closed);
 	config.range_count = 1;
 	config.ranges[0] = (struct config_range){ { [10] = 0xff, [11] = 0xff, [12] = 127 }, 104 };
 	loop = loop_new();
@@ -214,6 +221,7 @@ static void an_outage_is_told_once(void **state)
 	assert_null(strstr(first + 1, ": refused"));
 	close(own);
 	close(log);
+	close(closed);
 	resolver_free(dialer.resolver);
 	loop_free(loop);
 	config.range_count = 0;

@@ -243,6 +243,6 @@ int main(void)
 		TEST(a_failure_leaves_what_was_there),
 	};
 
-	(void)alarm(60);
+	(void)alarm(300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,7 +211,7 @@ static void heap_holds_many(void **state)
 	(void)state;
 	start();
 	for (unsigned i = 0; i < 500; i++)
-		set(&timers[i], '-', now + BASE_NS_PER_S * (1 + (i * 7919) % 500));
+		set(&timers[i], '-', now + BASE_NS_PER_S * (1000 + (i * 7919) % 500));
 	for (unsigned i = 0; i < 500; i++)
 		if (i % 3)
 			loop_timer_cancel(loop, &timers[i].timer);

@@ -4,11 +4,15 @@
  */
 #include "tests/unit/kube_role.h"
 
+/* A deadline that a test waits for, and how long until the server has got what it is of. */
+#define SHORT_MS 1500
+#define SENT_MS  50
+
 /* --- Requests ------------------------------------------------------------------------------- */
 
 static void test_parallel_requests_share_one_connection(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result results[20] = { 0 };
 
 	(void)state;
@@ -28,7 +32,7 @@ static void test_parallel_requests_share_one_connection(void **state)
 
 static void test_http1_reuses_and_adds_connections(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result results[6] = { 0 };
 
 	(void)state;
@@ -50,7 +54,7 @@ static void test_verbs_bodies_headers(void **state)
 		.path = "/api/v1/x",
 		.query = "timeout=5s",
 		.body = STR_LIT("{\"a\":1}"),
-		.deadline_ms = 5000 };
+		.deadline_ms = PATIENT_MS };
 	struct result result;
 
 	(void)state;
@@ -88,7 +92,7 @@ static void test_hostile_answers(void **state)
 	(void)state;
 	role.mode = BED_H1;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct kube_ask what = get(rows[i].path, 5000);
+		struct kube_ask what = get(rows[i].path, PATIENT_MS);
 		struct result result = ask(&what);
 
 		assert_int_equal(result.class, rows[i].class);
@@ -100,7 +104,7 @@ static void test_hostile_answers(void **state)
 /* B10: the supervisor hears of a 401, once for a burst of them. */
 static void test_a_refused_credential_is_told(void **state)
 {
-	struct kube_ask what = get("/api/401", 5000), other = get("/api/html", 5000);
+	struct kube_ask what = get("/api/401", PATIENT_MS), other = get("/api/html", PATIENT_MS);
 	struct result results[3] = { 0 };
 
 	(void)state;
@@ -121,18 +125,20 @@ static void test_deadline_covers_the_answer_and_spares_the_next(void **state)
 	struct kube_ask hang = { .target = 3,
 		.verb = KUBE_POST,
 		.path = "/api/v1",
-		.deadline_ms = 60,
+		.deadline_ms = SHORT_MS,
 		.body = STR_LIT("{}") };
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result result;
-	int64_t before_ns = base_clock_boot_ns();
+	int64_t before_ns;
 
 	(void)state;
+	assert_int_equal(ask(&what).class, KUBE_OK); /* there is a connection */
+	before_ns = base_clock_boot_ns();
 	result = ask(&hang);
 	assert_int_equal(result.class, KUBE_SILENT);
 	assert_int_equal(result.answer.why, PEER_WHY_TIMEOUT);
 	assert_true(result.answer.sent); /* it may have been applied (H1) */
-	assert_in_range(base_clock_boot_ns() - before_ns, 60 * BASE_NS_PER_MS, 2 * BASE_NS_PER_S);
+	assert_true(base_clock_boot_ns() - before_ns >= SHORT_MS * BASE_NS_PER_MS);
 	assert_int_equal(ask(&what).class, KUBE_OK);
 	assert_int_equal(role.asked_count, 2); /* a new connection after a time-out */
 }
@@ -141,7 +147,7 @@ static void test_deadline_covers_the_answer_and_spares_the_next(void **state)
 static void test_silently_dead_connection(void **state)
 {
 	struct kube_ask watch = {
-		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = 5000
+		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = PATIENT_MS
 	};
 	struct kube_ask what = get("/api/v1", 80);
 	struct result stream = { 0 }, result;
@@ -166,21 +172,21 @@ static void test_silently_dead_connection(void **state)
 static void test_silently_dead_connections_old_and_new(void **state)
 {
 	struct kube_ask watch = {
-		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = 5000
+		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = PATIENT_MS
 	};
 	struct kube_ask hang = { .target = 3,
 		.verb = KUBE_POST,
 		.path = "/api/v1",
 		.body = STR_LIT("{}"),
-		.deadline_ms = 300 };
-	struct kube_ask what = get("/api/v1", 5000), late = get("/api/v1", 80);
+		.deadline_ms = SHORT_MS };
+	struct kube_ask what = get("/api/v1", PATIENT_MS), late = get("/api/v1", 80);
 	struct result stream = { 0 }, slow = { 0 }, result = { 0 };
 
 	(void)state;
 	kube_client_stream(role.client, &watch, 60000, on_chunk, on_done, &stream);
 	await(1);
 	kube_client_ask(role.client, &hang, on_done, &slow);
-	pass_ms(50);
+	pass_ms(SENT_MS);
 	assert_int_equal(ask(&what).class, KUBE_OK);
 	await(1); /* the slow answer has retired the watch's connection */
 	assert_int_equal(stream.done, 0);
@@ -196,21 +202,21 @@ static void test_silently_dead_connections_old_and_new(void **state)
 static void test_a_busy_connection_keeps_its_watches(void **state)
 {
 	struct kube_ask watch = {
-		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = 5000
+		.target = 3, .verb = KUBE_DELETE, .path = "/api/v1", .deadline_ms = PATIENT_MS
 	};
 	struct kube_ask hang = { .target = 3,
 		.verb = KUBE_POST,
 		.path = "/api/v1",
 		.body = STR_LIT("{}"),
-		.deadline_ms = 500 };
-	struct kube_ask what = get("/api/v1", 5000);
+		.deadline_ms = SHORT_MS };
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result stream = { 0 }, slow = { 0 };
 
 	(void)state;
 	kube_client_stream(role.client, &watch, 60000, on_chunk, on_done, &stream);
 	await(1);
 	kube_client_ask(role.client, &hang, on_done, &slow);
-	pass_ms(50);
+	pass_ms(SENT_MS);
 	assert_int_equal(ask(&what).class, KUBE_OK); /* the server lives, one answer is slow */
 	await(1);
 	assert_int_equal(slow.class, KUBE_SILENT);
@@ -220,7 +226,7 @@ static void test_a_busy_connection_keeps_its_watches(void **state)
 
 static void test_handshake_without_answer(void **state)
 {
-	struct kube_ask what = get("/api/v1", 300), patient = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", 300), patient = get("/api/v1", PATIENT_MS);
 	struct result first = { 0 }, second = { 0 };
 
 	(void)state;
@@ -240,7 +246,7 @@ static void test_handshake_without_answer(void **state)
 
 static void test_no_tls_and_reset(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result result;
 
 	(void)state;
@@ -256,7 +262,7 @@ static void test_no_tls_and_reset(void **state)
 
 static void test_fresh_request_has_its_own_connection(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 
 	(void)state;
 	assert_int_equal(ask(&what).class, KUBE_OK);
@@ -272,7 +278,7 @@ static void test_fresh_request_has_its_own_connection(void **state)
 /* B11: requests use a new connection from then on, a watch ends so that it comes again over one. */
 static void test_a_redial_leaves_the_old_connection(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000), stall = get("/api/stall", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS), stall = get("/api/stall", PATIENT_MS);
 	struct result result = { 0 };
 
 	(void)state;
@@ -293,12 +299,12 @@ static void test_a_redial_leaves_the_old_connection(void **state)
 
 static void test_streams(void **state)
 {
-	struct kube_ask what = get("/api/stream", 5000);
+	struct kube_ask what = get("/api/stream", PATIENT_MS);
 	struct result result = { 0 };
 
 	(void)state;
 	role.mode = BED_H1;
-	kube_client_stream(role.client, &what, 5000, on_chunk, on_done, &result);
+	kube_client_stream(role.client, &what, PATIENT_MS, on_chunk, on_done, &result);
 	await(2);
 	assert_int_equal(result.chunks, 1);
 	assert_int_equal(result.class, KUBE_OK);
@@ -306,19 +312,19 @@ static void test_streams(void **state)
 	/* Idle. */
 	what.path = "/api/stall";
 	result = (struct result){ 0 };
-	kube_client_stream(role.client, &what, 60, on_chunk, on_done, &result);
+	kube_client_stream(role.client, &what, SHORT_MS, on_chunk, on_done, &result);
 	await(2);
 	assert_int_equal(result.class, KUBE_SILENT);
 	assert_int_equal(result.answer.why, PEER_WHY_TIMEOUT);
 	/* The reader has enough. */
 	result = (struct result){ .stop_after_chunk = true };
-	kube_client_stream(role.client, &what, 5000, on_chunk, on_done, &result);
+	kube_client_stream(role.client, &what, PATIENT_MS, on_chunk, on_done, &result);
 	await(2);
 	assert_int_equal(result.class, KUBE_OK);
 	/* An error is no stream. */
 	what.path = "/api/429";
 	result = (struct result){ 0 };
-	kube_client_stream(role.client, &what, 5000, on_chunk, on_done, &result);
+	kube_client_stream(role.client, &what, PATIENT_MS, on_chunk, on_done, &result);
 	await(1);
 	assert_int_equal(result.heads + result.chunks, 0);
 	assert_int_equal(result.class, KUBE_THROTTLED);
@@ -330,9 +336,9 @@ static void test_cancel(void **state)
 	struct kube_ask hang = { .target = 3,
 		.verb = KUBE_POST,
 		.path = "/api/v1",
-		.deadline_ms = 100,
+		.deadline_ms = SHORT_MS,
 		.body = STR_LIT("{}") };
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result never = { 0 };
 	uint64_t id = kube_client_ask(role.client, &hang, on_done, &never);
 
@@ -342,10 +348,10 @@ static void test_cancel(void **state)
 	kube_client_cancel(role.client, 0);
 	kube_client_cancel(role.client, 12345);
 	id = kube_client_ask(role.client, &hang, on_done, &never);
-	pass_ms(30);
+	pass_ms(SENT_MS);
 	kube_client_cancel(role.client, id);
 	assert_int_equal(ask(&what).class, KUBE_OK);
-	pass_ms(120);
+	pass_ms(SHORT_MS + SENT_MS);
 	assert_int_equal(never.done, 0);
 }
 
@@ -354,20 +360,20 @@ static void test_shutdown_ends_everything(void **state)
 	struct kube_ask hang = { .target = 3,
 		.verb = KUBE_POST,
 		.path = "/api/v1",
-		.deadline_ms = 5000,
+		.deadline_ms = PATIENT_MS,
 		.body = STR_LIT("{}") };
 	struct result result = { 0 };
 
 	(void)state;
 	kube_client_ask(role.client, &hang, on_done, &result);
-	for (int i = 0; i < 500 && bed.shared->requests == 0; i++)
+	for (int i = 0; i < 4000 && bed.shared->requests == 0; i++)
 		pass_ms(10);
 	assert_int_equal(bed.shared->requests, 1);
 	kube_client_shutdown(role.client);
 	await(1);
 	assert_int_equal(result.class, KUBE_SILENT);
 	assert_true(result.answer.sent);
-	for (int i = 0; i < 100 && bed.shared->hangups == 0; i++)
+	for (int i = 0; i < 4000 && bed.shared->hangups == 0; i++)
 		pass_ms(10);
 	assert_int_equal(bed.shared->hangups, 1); /* the server has seen the end (F8, H3) */
 	assert_int_equal(ask(&hang).class, KUBE_SILENT);

@@ -20,7 +20,7 @@ static void test_dial_outcomes(void **state)
 		{ DIAL_NO_NAME, KUBE_BLIND, PEER_WHY_NO_NAME },
 		{ DIAL_DENIED, KUBE_BLIND, PEER_WHY_DIALER },
 	};
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -48,7 +48,7 @@ static void test_no_dialer_is_blindness(void **state)
 	assert_int_equal(result.class, KUBE_BLIND);
 	assert_int_equal(result.answer.why, PEER_WHY_DIALER);
 	/* It comes back in time. */
-	what.deadline_ms = 5000;
+	what.deadline_ms = PATIENT_MS;
 	result = (struct result){ 0 };
 	kube_client_ask(role.client, &what, on_done, &result);
 	pass_ms(20);
@@ -67,7 +67,7 @@ static void test_dialer_that_hangs_and_dies(void **state)
 	result = ask(&what); /* a server that swallows packets looks just so */
 	assert_int_equal(result.class, KUBE_SILENT);
 	assert_int_equal(result.answer.why, PEER_WHY_TIMEOUT);
-	what.deadline_ms = 5000;
+	what.deadline_ms = PATIENT_MS;
 	result = (struct result){ 0 };
 	kube_client_ask(role.client, &what, on_done, &result);
 	pass_ms(20);
@@ -112,7 +112,7 @@ static void test_handed_descriptors_are_judged(void **state)
 	/* An answer that nobody waits for, twice the same answer. */
 	role.wrong_fd = -1;
 	role.no_dialer = false;
-	what.deadline_ms = 5000;
+	what.deadline_ms = PATIENT_MS;
 	assert_int_equal(ask(&what).class, KUBE_OK);
 	role.answered_count--;
 	dialed(DIAL_REFUSED, -1);
@@ -121,7 +121,7 @@ static void test_handed_descriptors_are_judged(void **state)
 
 static void test_non_blocking_is_set_again(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	char mode = BED_H2;
 	int fd;
 
@@ -143,7 +143,7 @@ static void test_non_blocking_is_set_again(void **state)
 static void test_generations_do_not_share_connections(void **state)
 {
 	struct msg_credential second = identity(2);
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct kube_identity who;
 
 	(void)state;
@@ -166,7 +166,7 @@ static void test_generations_do_not_share_connections(void **state)
 static void test_client_certificate(void **state)
 {
 	struct msg_credential credential = identity(2);
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 
 	(void)state;
 	credential.token = str_of("");
@@ -181,7 +181,7 @@ static void test_client_certificate(void **state)
 static void test_wrong_authority_and_wrong_name_are_blindness(void **state)
 {
 	struct msg_credential credential = identity(2);
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result results[3] = { 0 };
 
 	(void)state;
@@ -206,7 +206,7 @@ static void test_wrong_authority_and_wrong_name_are_blindness(void **state)
 
 static void test_no_credential(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct result result;
 
 	(void)state;
@@ -259,7 +259,7 @@ static void test_a_new_identity_is_told(void **state)
 /* P36: of no question of ours, or of one that is answered already. */
 static void test_answers_without_a_question(void **state)
 {
-	struct kube_ask what = get("/api/v1", 5000);
+	struct kube_ask what = get("/api/v1", PATIENT_MS);
 	struct msg_dialed late = { .id = 1, .outcome = DIAL_REFUSED };
 
 	(void)state;

@@ -267,6 +267,6 @@ int main(void)
 		TEST(without_descriptors_nobody_is_called_absent),
 	};
 
-	(void)alarm(60); /* A hang is a failure. */
+	(void)alarm(300); /* A hang is a failure. */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,6 @@ int main(void)
 		TEST(a_dead_runners_workload_is_ended),
 	};
 
-	(void)alarm(60); /* A hang is a failure. */
+	(void)alarm(300); /* A hang is a failure. */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

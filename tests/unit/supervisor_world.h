@@ -182,7 +182,7 @@ static inline void link_up(void)
 
 static inline void await_state(struct process *process, enum process_state state)
 {
-	int64_t until_ns = base_clock_boot_ns() + 20 * BASE_NS_PER_S;
+	int64_t until_ns = base_clock_boot_ns() + 60 * BASE_NS_PER_S;
 
 	while (process->state != state) {
 		assert_true(base_clock_boot_ns() < until_ns);
@@ -249,7 +249,7 @@ static inline struct us_ctl packet(unsigned type)
 	do {                                                                                       \
 		if (argc > 0 && role_by_name(argv[0]) != ROLE_COUNT)                               \
 			role_main(argv);                                                           \
-		(void)alarm(120); /* A hang is a failure. */                                       \
+		(void)alarm(500); /* A hang is a failure. */                                       \
 		return cmocka_run_group_tests(tests, NULL, NULL);                                  \
 	} while (0)
 
