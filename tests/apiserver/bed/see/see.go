@@ -164,6 +164,16 @@ func Named(name string) func(kube.Object) bool {
 	return func(o kube.Object) bool { return o.Name() == name }
 }
 
+// Remaining is how long a hub's page is open from now on if nobody writes it.
+func Remaining(h *pair.Hub) time.Duration {
+	page, err := fence.Open(h.FencePage())
+	if err != nil {
+		return 0
+	}
+	defer page.Close()
+	return page.Remaining()
+}
+
 // Leading is whether a hub's page is open now, and for which term.
 func Leading(h *pair.Hub) (uint64, bool) {
 	page, err := fence.Open(h.FencePage())
