@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,8 +20,11 @@ import (
 	"time"
 )
 
-// short enough for a test, long enough for a local answer on a busy machine
-const patience = 800 * time.Millisecond
+// patience is far beyond what an answer takes; quiet is how long it is waited for one that must not come.
+const (
+	patience = time.Minute
+	quiet    = 800 * time.Millisecond
+)
 
 type bench struct {
 	proxy  *Proxy
@@ -108,8 +112,39 @@ func (b *bench) set(t *testing.T, words string) {
 	b.proxy.Set(f)
 }
 
-func (b *bench) get(path string) (*http.Response, string, error) {
+func (b *bench) get(path string) (*http.Response, string, error) { return b.within(patience, path) }
+
+// silent says whether there is no answer.
+func (b *bench) silent(path string) error {
+	if _, _, err := b.within(quiet, path); !timedOut(err) {
+		return fmt.Errorf("%v, want silence", err)
+	}
+	return nil
+}
+
+// halts reads so many bytes of a body, and demands that then nothing comes any more, its end neither.
+func (b *bench) halts(path string, bytes int) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, b.url+path, nil)
+	reply, err := b.client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer reply.Body.Close()
+	text := make([]byte, bytes)
+	if n, err := io.ReadFull(reply.Body, text); err != nil {
+		return string(text[:n]), err
+	}
+	defer time.AfterFunc(quiet, cancel).Stop()
+	if more, err := io.ReadAll(reply.Body); len(more) > 0 || !errors.Is(err, context.Canceled) {
+		return string(text) + string(more), fmt.Errorf("%d bytes more, %v, want silence", len(more), err)
+	}
+	return string(text), nil
+}
+
+func (b *bench) within(d time.Duration, path string) (*http.Response, string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, b.url+path, nil)
 	request.Header.Set("Authorization", "Bearer secret")
@@ -164,8 +199,8 @@ func TestHTMLComesWith200(t *testing.T) {
 func TestDropAndResetLoseTheAnswerOfAnAppliedRequest(t *testing.T) {
 	b := newBench(t)
 	b.set(t, "drop times=1")
-	if _, _, err := b.get("/"); !timedOut(err) {
-		t.Errorf("drop: %v, want silence", err)
+	if err := b.silent("/"); err != nil {
+		t.Errorf("drop: %v", err)
 	}
 	b.set(t, "reset times=1")
 	if _, _, err := b.get("/"); err == nil || timedOut(err) {
@@ -193,8 +228,8 @@ func TestDelayPassesOnLater(t *testing.T) {
 		t.Errorf("%v after %v", err, time.Since(begin))
 	}
 	b.set(t, "delay 10s times=1")
-	if _, _, err := b.get("/"); !timedOut(err) {
-		t.Errorf("%v, want no answer yet", err)
+	if err := b.silent("/"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -204,12 +239,12 @@ func TestHangAcceptsAndServesNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.set(t, "hang")
-	if _, _, err := b.get("/"); !timedOut(err) {
-		t.Errorf("on an open connection: %v, want silence", err)
+	if err := b.silent("/"); err != nil {
+		t.Errorf("on an open connection: %v", err)
 	}
 	b.client.CloseIdleConnections()
-	if _, _, err := b.get("/"); !timedOut(err) {
-		t.Errorf("on a new connection: %v, want silence", err)
+	if err := b.silent("/"); err != nil {
+		t.Errorf("on a new connection: %v", err)
 	}
 	b.set(t, "none")
 	b.proxy.Disconnect()
@@ -257,8 +292,8 @@ func TestFreezeSilencesWhatIsOpenAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.proxy.Freeze()
-	if _, _, err := b.get("/"); !timedOut(err) {
-		t.Errorf("on the old connection: %v, want silence", err)
+	if err := b.silent("/"); err != nil {
+		t.Errorf("on the old connection: %v", err)
 	}
 	b.client.Transport = b.client.Transport.(*http.Transport).Clone()
 	if _, _, err := b.get("/"); err != nil {
@@ -270,8 +305,8 @@ func TestFreezeSilencesWhatIsOpenAndNothingElse(t *testing.T) {
 func TestAStalledBodyNeverEnds(t *testing.T) {
 	b := newBench(t)
 	b.set(t, "stall 40 times=1")
-	if reply, text, err := b.get("/"); reply == nil || len(text) != 40 || !timedOut(err) {
-		t.Errorf("%v, %d bytes, want 40 and then silence", err, len(text))
+	if text, err := b.halts("/", 40); err != nil {
+		t.Errorf("%v after %d bytes, want 40 and then silence", err, len(text))
 	}
 }
 
@@ -340,8 +375,8 @@ func TestADripIsSlow(t *testing.T) {
 		t.Errorf("%v, %d bytes after %v", err, len(text), time.Since(begin))
 	}
 	b.set(t, "drip 1h")
-	if _, _, err := b.get("/"); !timedOut(err) {
-		t.Errorf("%v, want no answer yet", err)
+	if err := b.silent("/"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -371,7 +406,7 @@ func TestEventsAreTwistedBehindTheInitialOnes(t *testing.T) {
 		}
 	}
 	b.set(t, "reorder")
-	if _, text, err := b.get("/?watch=true&open=1"); !timedOut(err) || order(text) != "214365" {
+	if text, err := b.halts("/?watch=true&open=1", 6*len(event("MODIFIED", "1"))); err != nil || order(text) != "214365" {
 		t.Errorf("an open watch: %v %q", err, order(text))
 	}
 	b.set(t, "repeat")
@@ -417,7 +452,7 @@ func TestTheControlSocketTakesWords(t *testing.T) {
 	b := newBench(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	go b.proxy.Control(socket)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
 		hits, err := Tell(ctx, socket, "status", "503")
