@@ -171,7 +171,7 @@ void peers_attack(struct place *place, enum role role, packet_told *told, void *
 #define JOB_RECEIVE "receive"
 /* How a process with JOB_PACKET ends: the peer cut the link, or did not for so long. */
 enum { EXIT_CUT = 201, EXIT_LINKED = 202 };
-#define PACKET_CUT_MS   2000
+#define PACKET_CUT_MS   20000
 #define PACKET_TAKEN_MS 50
 
 /* The main of a started process. */

@@ -72,6 +72,11 @@ def run(*arguments):
         return start(profile, *arguments).communicate(timeout=300)[0]
 
 
+def look(*dark):
+    found = re.search(r"RESULT(\{.*?\})END</pre>", run("--dump-dom", *dark, address + "/look"), re.S)
+    return json.loads(found.group(1)) if found else None
+
+
 def renews():
     """Is it loaded again while a browser has it open? Its policy lets no script run."""
     before = loads.count("/page")
@@ -96,8 +101,8 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 address = f"http://127.0.0.1:{server.server_address[1]}"
 good = True
 for scheme, dark in (("light", []), ("dark", ["--blink-settings=preferredColorScheme=0"])):
-    found = re.search(r"RESULT(\{.*?\})END</pre>", run("--dump-dom", *dark, address + "/look"), re.S)
-    seen = json.loads(found.group(1)) if found else None
+    # A page that renews itself at the very moment that it is looked at has nothing to measure.
+    seen = next(filter(None, (look(*dark) for _ in range(4))), None)
     if not seen:
         good = say(False, f"the page is shown, {scheme}", "the browser said nothing")
         continue
