@@ -20,8 +20,16 @@ import (
 // What can be done to a hub. Each of these breaks something, waits, and mends it; processes that are
 // dead then are started when the pair settles.
 
-// hold waits while something is broken.
-func hold(ctx context.Context, d time.Duration) { kube.Pause(ctx, d) }
+// hold waits while something is broken: for so long, and until what must be seen meanwhile was seen.
+func hold(ctx context.Context, d time.Duration, until ...<-chan struct{}) {
+	kube.Pause(ctx, d)
+	for _, seen := range until {
+		select {
+		case <-seen:
+		case <-ctx.Done():
+		}
+	}
+}
 
 // killHub ends everything of a hub with SIGKILL, as the loss of its machine does.
 func killHub(h *pair.Hub) error {
@@ -30,23 +38,27 @@ func killHub(h *pair.Hub) error {
 }
 
 // freeze stops processes of a hub for a time: all of understudy's, or those that run one program.
-func freeze(ctx context.Context, h *pair.Hub, d time.Duration, program string) error {
+func freeze(ctx context.Context, h *pair.Hub, d time.Duration, program string, until ...<-chan struct{}) error {
 	var pids []int
-	if h.Fault() == nil && (program == "" || program == "understudyd") {
-		pids = append(pids, h.Daemon().Pid())
-	}
-	for _, r := range h.Roles() {
-		if program == "" || strings.TrimSuffix(r.Name, " (deleted)") == program {
-			pids = append(pids, r.Pid)
+	// One that was killed a moment ago comes back after a while.
+	if _, err := see.Until(ctx, patience, 20*time.Millisecond, func() bool {
+		pids = nil
+		if h.Fault() == nil && (program == "" || program == "understudyd") {
+			pids = append(pids, h.Daemon().Pid())
 		}
-	}
-	if len(pids) == 0 {
-		return fmt.Errorf("%s: no process %q", h.Name, program)
+		for _, r := range h.Roles() {
+			if program == "" || strings.TrimSuffix(r.Name, " (deleted)") == program {
+				pids = append(pids, r.Pid)
+			}
+		}
+		return len(pids) > 0
+	}); err != nil {
+		return fmt.Errorf("%s: no process %q: %w", h.Name, program, err)
 	}
 	for _, pid := range pids {
 		syscall.Kill(pid, syscall.SIGSTOP)
 	}
-	hold(ctx, d)
+	hold(ctx, d, until...)
 	for _, pid := range pids {
 		syscall.Kill(pid, syscall.SIGCONT)
 	}
@@ -63,11 +75,11 @@ func freezeParts(ctx context.Context, h *pair.Hub, d time.Duration, parts ...clu
 }
 
 // freezeHub stops the whole hub, as the hypervisor does with a machine.
-func freezeHub(ctx context.Context, h *pair.Hub, d time.Duration) error {
+func freezeHub(ctx context.Context, h *pair.Hub, d time.Duration, until ...<-chan struct{}) error {
 	if err := h.Cluster.Pause(cluster.ControlPlane...); err != nil {
 		return err
 	}
-	err := freeze(ctx, h, d, "")
+	err := freeze(ctx, h, d, "", until...)
 	if resumeErr := h.Cluster.Resume(cluster.ControlPlane...); err == nil {
 		err = resumeErr
 	}
@@ -94,7 +106,7 @@ func killRole(h *pair.Hub, program string) {
 
 // isolate takes the hub's link away: neither the other hub nor a worker reaches it. Nothing can then
 // keep it from leading on while the other one takes over: the worker obeys the higher term.
-func (s *stage) isolate(ctx context.Context, h *pair.Hub, d time.Duration) error {
+func (s *stage) isolate(ctx context.Context, h *pair.Hub, d time.Duration, until ...<-chan struct{}) error {
 	leads := h == s.active()
 	if leads {
 		s.seen.allow(true)
@@ -103,27 +115,20 @@ func (s *stage) isolate(ctx context.Context, h *pair.Hub, d time.Duration) error
 	if err := h.Cluster.Cut(); err != nil {
 		return err
 	}
-	hold(ctx, d)
+	hold(ctx, d, until...)
 	if err := h.Cluster.Heal(); err != nil || !leads {
 		return err
 	}
 	return s.reunite(ctx)
 }
 
-// yieldTime is how soon a hub that leads must see, once it sees its peer again, that the peer leads
-// with a higher term: connections that died in silence are given up after a while.
-const yieldTime = 15 * time.Second
-
 // reunite waits for the end of a split: of the two, one leads. A claim that was under way when the
-// link came up may still open, for its look at the peer went out before.
+// link came up may still open, for its look at the peer went out before. Connections that died in silence
+// are given up after a while.
 func (s *stage) reunite(ctx context.Context) error {
-	healed := bootNow()
 	hold(ctx, 2*time.Second)
-	for s.bothLead() && bootNow()-healed < yieldTime {
-		kube.Pause(ctx, 5*time.Millisecond)
-	}
-	if s.bothLead() {
-		return fmt.Errorf("both hubs lead %v after they see each other again", yieldTime)
+	if _, err := see.Until(ctx, patience, 5*time.Millisecond, func() bool { return !s.bothLead() }); err != nil {
+		return fmt.Errorf("both hubs lead %v after they see each other again", patience)
 	}
 	s.splits[len(s.splits)-1].to = bootNow()
 	s.seen.allow(false)
@@ -137,21 +142,21 @@ func (s *stage) bothLead() bool {
 }
 
 // part cuts the two hubs off from each other, both ways; the worker sees both.
-func (s *stage) part(ctx context.Context, d time.Duration) error {
+func (s *stage) part(ctx context.Context, d time.Duration, until ...<-chan struct{}) error {
 	a, b := s.pair.Hubs[0].Cluster, s.pair.Hubs[1].Cluster
 	if err := a.CutFrom(b); err != nil {
 		return err
 	}
-	hold(ctx, d)
+	hold(ctx, d, until...)
 	return a.HealFrom(b)
 }
 
 // deafen lets nothing of the other hub through to this hub's servers; this one sees the other.
-func (s *stage) deafen(ctx context.Context, h *pair.Hub, d time.Duration) error {
+func (s *stage) deafen(ctx context.Context, h *pair.Hub, d time.Duration, until ...<-chan struct{}) error {
 	if err := h.Cluster.CutTo(s.other(h).Cluster); err != nil {
 		return err
 	}
-	hold(ctx, d)
+	hold(ctx, d, until...)
 	return h.Cluster.HealTo(s.other(h).Cluster)
 }
 
@@ -201,7 +206,7 @@ func lease(ctx context.Context, h *pair.Hub) (kube.Object, error) { return h.Adm
 func (s *stage) switchOver(ctx context.Context) (time.Duration, error) {
 	h := s.active()
 	var out string
-	if _, err := see.Until(ctx, 30*time.Second, 100*time.Millisecond, func() bool {
+	if _, err := see.Until(ctx, patience, 100*time.Millisecond, func() bool {
 		text, code, err := h.Ctl(ctx, 0, "switchover", "--check")
 		out = text
 		return err == nil && code == 0

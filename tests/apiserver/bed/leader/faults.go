@@ -185,7 +185,7 @@ func (s *stage) same(ctx context.Context) error {
 		w.End(9, time.Second)
 	}
 	var difference string
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		var sides [2]map[string]string
 		for i, h := range s.pair.Hubs {
@@ -209,5 +209,5 @@ func (s *stage) same(ctx context.Context) error {
 		}
 		kube.Pause(ctx, 200*time.Millisecond)
 	}
-	return fmt.Errorf("the hubs differ 30 s after the last write: %s", difference)
+	return fmt.Errorf("the hubs differ %v after the last write: %s", patience, difference)
 }

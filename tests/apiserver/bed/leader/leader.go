@@ -44,6 +44,7 @@ type stage struct {
 	random   *rand.Rand
 	worker   *kube.Client
 	ledger   ledger
+	known    time.Duration // what was acknowledged until then is on the Standby, as it settled
 	seen     *watcher
 	writers  []*pair.Process
 	splits   []split

@@ -135,13 +135,14 @@ func (l *ledger) oneAtATime(allowed []split) error {
 	return nil
 }
 
-// lag is how far behind a mirror may be that is complete. What was acknowledged earlier than this
-// before a hub is lost, must be on the other one; of what came later nobody can know.
+// lag is how far behind a mirror may be that is complete, and half of it when the pair has settled. What
+// was acknowledged earlier than this before a hub is lost, must be on the other one; of what came later
+// nobody can know.
 const lag = time.Second
 
 // nothingLost looks at what each hub has found that began to lead after a fault began: everything
-// that was acknowledged before the fault is there, and nothing that was deleted.
-func (l *ledger) nothingLost(begin time.Duration, term uint64) error {
+// that was acknowledged until then is there, and nothing that was deleted.
+func (l *ledger) nothingLost(begin, until time.Duration, term uint64) error {
 	for i, last := range l.all {
 		if last.op != lists || last.object != all || last.sent < begin || last.term == term {
 			continue
@@ -152,38 +153,35 @@ func (l *ledger) nothingLost(begin time.Duration, term uint64) error {
 				found[e.object] = e.value
 			}
 		}
-		leads := fmt.Sprintf("%s leads with term %d", last.hub, last.term)
-		if err := l.holds(found, last.sent, begin-lag, leads, func(*entry) bool { return true }); err != nil {
-			return fmt.Errorf("%w before the fault", err)
+		if err := l.holds(found, until, last); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// holds compares what a hub has found at a time with what was acknowledged until another one, of those
-// entries that count.
-func (l *ledger) holds(found map[string]time.Duration, at, until time.Duration, who string, counts func(*entry) bool) error {
+func (l *ledger) holds(found map[string]time.Duration, until time.Duration, by entry) error {
 	newest, doomed := map[string]entry{}, map[string]bool{}
 	for _, e := range l.all {
-		if e.sent >= at {
+		if e.sent >= by.sent {
 			break
 		}
 		if e.op == deletes { // answered or not, it may be gone
 			doomed[e.object] = true
 		}
-		if e.changes() && !e.void && e.answered <= until && counts(&e) {
+		if e.changes() && !e.void && e.answered <= until {
 			newest[e.object] = e
 		}
 	}
 	for object, e := range newest {
-		written, is := found[object]
+		at, is := found[object]
 		switch {
 		case e.op == deletes && is:
-			return fmt.Errorf("%s and has %s, which %s deleted under term %d, %v",
-				who, object, e.hub, e.term, until+lag-e.answered)
-		case e.op == puts && !doomed[object] && (!is || written < e.sent):
-			return fmt.Errorf("%s and lacks the write of %s to %s under term %d (it has %v, not %v), acknowledged %v",
-				who, e.hub, object, e.term, written, e.sent, until+lag-e.answered)
+			return fmt.Errorf("%s has under term %d %s, which %s deleted under term %d, %v before what may be lost",
+				by.hub, by.term, object, e.hub, e.term, until-e.answered)
+		case e.op == puts && !doomed[object] && (!is || at < e.sent):
+			return fmt.Errorf("%s lacks under term %d the write of %s to %s under term %d, acknowledged %v before what may be lost (it has %v, not %v)",
+				by.hub, by.term, e.hub, object, e.term, until-e.answered, at, e.sent)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func TestALedgerInOrderHasNoFault(t *testing.T) {
 	if err := l.oneAtATime(nil); err != nil {
 		t.Error(err)
 	}
-	if err := l.nothingLost(lost, 2); err != nil {
+	if err := l.nothingLost(lost, lost-lag, 2); err != nil {
 		t.Error(err)
 	}
 	if l.count(done) != 6 || l.last("hub-b").sent != 9*time.Second {
@@ -76,9 +76,9 @@ func TestWhatIsWrongInALedgerIsFound(t *testing.T) {
 		"a split that is over": {1, 3, "hub-b 9000000000 9010000000 3", "hub-b 4905000000 9010000000 3", "two leaders",
 			[]split{{from: 1 * time.Second, to: 2 * time.Second}}},
 		"a fallen term":        {1, 3, "9010000000 3 puts", "9010000000 1 puts", "a term fell", nil},
-		"an old value":         {1, 0, "load-0 1000000000", "load-0 999999999", "lacks the write", nil},
-		"a lost object":        {1, 1, "made-2", "made-9", "lacks the write", nil},
-		"a deletion undone":    {1, 1, "made-2", "made-1", "has made-1", nil},
+		"an old value":         {1, 0, "load-0 1000000000", "load-0 999999999", "lacks under term 3 the write", nil},
+		"a lost object":        {1, 1, "made-2", "made-9", "lacks under term 3 the write", nil},
+		"a deletion undone":    {1, 1, "made-2", "made-1", "has under term 3 made-1", nil},
 		"a write not answered": {0, 2, "puts done made-2", "puts unknown made-2", "", nil},
 	} {
 		l := logs()
@@ -92,7 +92,7 @@ func TestWhatIsWrongInALedgerIsFound(t *testing.T) {
 		book := read(t, l)
 		err := book.oneAtATime(c.allowed)
 		if err == nil {
-			err = book.nothingLost(lost, 2)
+			err = book.nothingLost(lost, lost-lag, 2)
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -105,7 +105,7 @@ func TestWhatIsVoidNeedNotBeThere(t *testing.T) {
 	l[1][1] = strings.Replace(l[1][1], "made-2", "made-9", 1)
 	book := read(t, l)
 	book.void("hub-a", 2500*time.Millisecond)
-	if err := book.nothingLost(lost, 2); err != nil {
+	if err := book.nothingLost(lost, lost-lag, 2); err != nil {
 		t.Error(err)
 	}
 }

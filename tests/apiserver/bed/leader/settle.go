@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const patience = 120 * time.Second
 // mark is how things stand before a fault.
 type mark struct {
 	at     time.Duration
+	known  time.Duration // what was acknowledged until then is on the Standby
 	leader int
 	term   uint64
 	logged map[*pair.Hub]int64 // how long each hub's log was
@@ -29,7 +31,7 @@ type mark struct {
 
 func (s *stage) mark() mark {
 	leader, term := s.seen.leader()
-	m := mark{bootNow(), leader, term, map[*pair.Hub]int64{}}
+	m := mark{bootNow(), s.known, leader, term, map[*pair.Hub]int64{}}
 	for _, h := range s.pair.Hubs {
 		if info, err := os.Stat(h.Log()); err == nil {
 			m.logged[h] = info.Size()
@@ -43,6 +45,9 @@ func (m mark) since(at time.Duration) mark {
 	m.at = at
 	return m
 }
+
+// until is when the last write was acknowledged that must survive the loss of its hub at the mark.
+func (m mark) until() time.Duration { return min(m.at-lag, m.known) }
 
 // active and standby are the hubs as they stand.
 func (s *stage) active() *pair.Hub {
@@ -125,8 +130,6 @@ func (s *stage) unsettled(ctx context.Context, began time.Duration) error {
 		return err
 	} else if err := caughtUp(ctx, standby); err != nil {
 		return err
-	} else if err := s.follows(ctx, standby, term); err != nil {
-		return err
 	}
 	if told := s.seen.toldTerm(); told != term {
 		return fmt.Errorf("%s leads with term %d, the worker was told %d", s.pair.Hubs[leader].Name, term, told)
@@ -134,6 +137,31 @@ func (s *stage) unsettled(ctx context.Context, began time.Duration) error {
 	if last := s.ledger.last(s.pair.Hubs[leader].Name); last.sent < began || last.outcome != done {
 		return fmt.Errorf("the last write on %s: %s %s", s.pair.Hubs[leader].Name, last.outcome, last.err)
 	}
+	return s.mirrored(ctx, s.pair.Hubs[leader], s.pair.Hubs[1-leader], term)
+}
+
+// mirrored says whether a Standby holds all that the hub that leads has acknowledged in its term, until a
+// moment ago: how far behind the mirror is when its source is lost depends on the machine.
+func (s *stage) mirrored(ctx context.Context, active, standby *pair.Hub, term uint64) error {
+	at := bootNow() - lag/2
+	if err := s.ledger.read(); err != nil {
+		return err
+	}
+	list, err := standby.Admin.Get(ctx, loadPath(""))
+	if err != nil {
+		return err
+	}
+	found := map[string]time.Duration{}
+	for _, o := range list.Items() {
+		if at, ours := written(o); ours {
+			found[o.Name()] = at
+		}
+	}
+	own := ledger{all: slices.DeleteFunc(slices.Clone(s.ledger.all), func(e entry) bool { return e.hub != active.Name || e.term != term })}
+	if err := own.holds(found, at, entry{hub: standby.Name, sent: bootNow()}); err != nil {
+		return fmt.Errorf("as a Standby %w", err)
+	}
+	s.known = at
 	return nil
 }
 
@@ -159,19 +187,6 @@ func caughtUp(ctx context.Context, h *pair.Hub) error {
 		return fmt.Errorf("the mirror of %s is behind: %s %v", h.Name, text, err)
 	}
 	return nil
-}
-
-// follows says whether a Standby's mirror has what it says that it has: what the Active wrote in its
-// term. What came before was looked at when the term began.
-func (s *stage) follows(ctx context.Context, h *pair.Hub, term uint64) error {
-	at := bootNow()
-	list, err := h.Admin.Get(ctx, loadPath(""))
-	if err != nil {
-		return err
-	}
-	active := s.other(h).Name
-	return s.ledger.holds(writtenIn(list), at, at-3*lag, h.Name+" is complete",
-		func(e *entry) bool { return e.hub == active && e.term == term })
 }
 
 // recorded says whether a Standby would still know after a loss of power that its mirror is complete.
@@ -228,7 +243,7 @@ func (s *stage) verify(before mark) error {
 	if err := s.ledger.oneAtATime(s.splits); err != nil {
 		return err
 	}
-	if err := s.ledger.nothingLost(before.at, before.term); err != nil {
+	if err := s.ledger.nothingLost(before.at, before.until(), before.term); err != nil {
 		return err
 	}
 	if n := s.ledger.count(denied); n > s.deniedBefore {
@@ -242,7 +257,7 @@ func (s *stage) verify(before mark) error {
 	if leader, term := s.seen.leader(); term != before.term {
 		s.promoted++
 		if before.leader >= 0 {
-			s.ledger.void(s.pair.Hubs[before.leader].Name, before.at-lag)
+			s.ledger.void(s.pair.Hubs[before.leader].Name, before.until())
 		}
 		if leader == before.leader {
 			s.say("%s leads again, term %d", s.pair.Hubs[leader].Name, term)

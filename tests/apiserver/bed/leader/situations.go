@@ -144,20 +144,27 @@ func (s *stage) class(ctx context.Context, h *pair.Hub, want string) error {
 }
 
 func parted(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	return s.vetoed(ctx, before, standby, func() error { return s.part(ctx, 3*s.Threshold) })
+	return s.vetoed(ctx, before, standby, func(seen <-chan struct{}) error { return s.part(ctx, 3*s.Threshold, seen) })
 }
 
 func deafActive(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	return s.vetoed(ctx, before, standby, func() error { return s.deafen(ctx, active, 3*s.Threshold) })
+	return s.vetoed(ctx, before, standby, func(seen <-chan struct{}) error { return s.deafen(ctx, active, 3*s.Threshold, seen) })
+}
+
+// whileSeen runs a fault that lasts until something was seen, or until nobody waits for it any more.
+func whileSeen(during func(seen <-chan struct{}) error, await func() error) error {
+	seen, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- during(seen) }()
+	err := await()
+	close(seen)
+	return errors.Join(err, <-ended)
 }
 
 // vetoed runs a fault in which the Standby sees nothing of the Active, and the worker does.
-func (s *stage) vetoed(ctx context.Context, before mark, standby *pair.Hub, during func() error) (string, error) {
-	ended := make(chan error, 1)
-	go func() { ended <- during() }()
-	classErr := s.class(ctx, standby, "silent")
-	saidErr := s.refuses(ctx, before, standby, "witness_veto")
-	if err := errors.Join(<-ended, classErr, saidErr); err != nil {
+func (s *stage) vetoed(ctx context.Context, before mark, standby *pair.Hub, during func(seen <-chan struct{}) error) (string, error) {
+	if err := whileSeen(during, func() error {
+		return errors.Join(s.class(ctx, standby, "silent"), s.refuses(ctx, before, standby, "witness_veto"))
+	}); err != nil {
 		return "", err
 	}
 	told, err := s.stayed(ctx, before)
@@ -165,19 +172,16 @@ func (s *stage) vetoed(ctx context.Context, before mark, standby *pair.Hub, duri
 }
 
 func deafStandby(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	ended := make(chan error, 1)
-	go func() { ended <- s.deafen(ctx, standby, 2*s.Threshold) }()
-	err := errors.Join(s.class(ctx, active, "silent"), <-ended)
-	if err != nil {
+	if err := whileSeen(func(seen <-chan struct{}) error { return s.deafen(ctx, standby, 2*s.Threshold, seen) },
+		func() error { return s.class(ctx, active, "silent") }); err != nil {
 		return "", err
 	}
 	return s.stayed(ctx, before)
 }
 
 func isolatedStandby(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	ended := make(chan error, 1)
-	go func() { ended <- s.isolate(ctx, standby, 3*s.Threshold) }()
-	if err := errors.Join(s.refuses(ctx, before, standby, "isolated"), <-ended); err != nil {
+	if err := whileSeen(func(seen <-chan struct{}) error { return s.isolate(ctx, standby, 3*s.Threshold, seen) },
+		func() error { return s.refuses(ctx, before, standby, "isolated") }); err != nil {
 		return "", err
 	}
 	told, err := s.stayed(ctx, before)
@@ -186,16 +190,14 @@ func isolatedStandby(s *stage, ctx context.Context, before mark, active, standby
 
 // isolatedActive is the one case in which two hubs may lead: nobody can tell the one that is alone.
 func isolatedActive(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	ended := make(chan error, 1)
-	go func() { ended <- s.isolate(ctx, active, 3*s.Threshold) }()
-	took, err := s.takenOver(ctx, before, 3*s.Threshold)
-	if err := errors.Join(err, <-ended); err != nil {
+	took, err := s.takenOverWhile(ctx, before, func(seen <-chan struct{}) error { return s.isolate(ctx, active, 3*s.Threshold, seen) })
+	if err != nil {
 		return "", err
 	}
 	both := s.splits[len(s.splits)-1]
 	_, closed := s.seen.openings(before.leader)
 	return fmt.Sprintf("%s leads after %.1f s; the old one yields %.1f s after it sees its peer again", standby.Name,
-		took.Seconds(), max(0, closed-both.from-3*s.Threshold).Seconds()), nil
+		took.Seconds(), max(0, closed-both.from-max(3*s.Threshold, took)).Seconds()), nil
 }
 
 func standbyFull(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
@@ -211,7 +213,7 @@ func standbyFull(s *stage, ctx context.Context, before mark, active, standby *pa
 	if err := errors.Join(err, alarm(ctx, standby, "DEACTIVATE")); err != nil {
 		return "", err
 	}
-	took, err := s.takenOver(ctx, before.since(bootNow()), 60*time.Second)
+	took, err := s.takenOver(ctx, before.since(bootNow()), patience)
 	return fmt.Sprintf("%s refuses as self_unhealthy, and leads %.1f s after it can write again", standby.Name, took.Seconds()), err
 }
 
@@ -219,7 +221,7 @@ func activeFull(s *stage, ctx context.Context, before mark, active, standby *pai
 	if err := alarm(ctx, active, "ACTIVATE"); err != nil {
 		return "", err
 	}
-	took, err := s.takenOver(ctx, before, 5*s.Threshold)
+	took, err := s.takenOver(ctx, before, patience)
 	if err := errors.Join(err, alarm(ctx, active, "DEACTIVATE")); err != nil {
 		return "", err
 	}
@@ -227,11 +229,11 @@ func activeFull(s *stage, ctx context.Context, before mark, active, standby *pai
 }
 
 func frozenUnderstudy(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	return s.takesOverDuring(ctx, before, standby, func() error { return freeze(ctx, active, s.frozen(), "") })
+	return s.takesOverDuring(ctx, before, standby, func(seen <-chan struct{}) error { return freeze(ctx, active, s.frozen(), "", seen) })
 }
 
 func frozenHub(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
-	return s.takesOverDuring(ctx, before, standby, func() error { return freezeHub(ctx, active, s.frozen()) })
+	return s.takesOverDuring(ctx, before, standby, func(seen <-chan struct{}) error { return freezeHub(ctx, active, s.frozen(), seen) })
 }
 
 // frozen is how long a hub is stopped that the other one is to replace.
@@ -242,11 +244,18 @@ func (s *stage) frozen() time.Duration {
 	return time.Minute
 }
 
-func (s *stage) takesOverDuring(ctx context.Context, before mark, standby *pair.Hub, during func() error) (string, error) {
-	ended := make(chan error, 1)
-	go func() { ended <- during() }()
-	took, err := s.takenOver(ctx, before, 3*s.Threshold)
-	if err := errors.Join(err, <-ended); err != nil {
+// takenOverWhile runs a fault that lasts until the other hub leads.
+func (s *stage) takenOverWhile(ctx context.Context, before mark, during func(seen <-chan struct{}) error) (took time.Duration, err error) {
+	err = whileSeen(during, func() (err error) {
+		took, err = s.takenOver(ctx, before, patience)
+		return err
+	})
+	return took, err
+}
+
+func (s *stage) takesOverDuring(ctx context.Context, before mark, standby *pair.Hub, during func(seen <-chan struct{}) error) (string, error) {
+	took, err := s.takenOverWhile(ctx, before, during)
+	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s leads after %.1f s, and goes on when the other one wakes", standby.Name, took.Seconds()), nil
@@ -297,7 +306,7 @@ func onlyServer(s *stage, ctx context.Context, before mark, active, standby *pai
 	if err := active.Cluster.Kill(cluster.APIServer); err != nil {
 		return "", err
 	}
-	took, err := s.takenOver(ctx, before, 3*s.Threshold)
+	took, err := s.takenOver(ctx, before, patience)
 	return fmt.Sprintf("%s leads after %.1f s", standby.Name, took.Seconds()), err
 }
 
@@ -308,7 +317,7 @@ func startedAlone(s *stage, ctx context.Context, before mark, active, standby *p
 	if err := standby.Start(); err != nil {
 		return "", err
 	}
-	took, err := s.takenOver(ctx, before.since(began), 6*s.Threshold)
+	took, err := s.takenOver(ctx, before.since(began), patience)
 	if err == nil && took < s.Threshold {
 		err = fmt.Errorf("%s leads %v after its start, before it watched for a threshold", standby.Name, took)
 	}
@@ -441,7 +450,7 @@ var refusals = map[string]string{
 
 // refuses waits until a hub's log says, behind a mark, why it does not promote itself.
 func (s *stage) refuses(ctx context.Context, before mark, h *pair.Hub, reason string) error {
-	_, err := see.Until(ctx, 6*s.Threshold, 100*time.Millisecond, func() bool {
+	_, err := see.Until(ctx, patience, 100*time.Millisecond, func() bool {
 		text, _ := os.ReadFile(h.Log())
 		return strings.Contains(string(text[before.logged[h]:]), refusals[reason])
 	})

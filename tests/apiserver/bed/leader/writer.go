@@ -85,20 +85,12 @@ func (w *writer) note(sent, answered time.Duration, term uint64, op, outcome, ob
 	fmt.Fprintf(w.log, "%s %d %d %d %s %s %s %d %.120q\n", w.hub, sent, answered, term, op, outcome, object, value, fmt.Sprint(err))
 }
 
-// writtenIn are the objects of writers in a list, and when each was written.
-func writtenIn(list kube.Object) map[string]time.Duration {
-	found := map[string]time.Duration{}
-	for _, o := range list.Items() {
-		at, err := strconv.ParseInt(o.Text("metadata", "annotations", "bed/at"), 10, 64)
-		if err != nil {
-			continue // not of a writer
-		}
-		if o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil {
-			continue // many were deleted while this hub was away: the brake holds it, and says so (H8)
-		}
-		found[o.Name()] = time.Duration(at)
-	}
-	return found
+// written is when a writer wrote an object that it made and that stands.
+func written(o kube.Object) (at time.Duration, ours bool) {
+	n, err := strconv.ParseInt(o.Text("metadata", "annotations", "bed/at"), 10, 64)
+	// Many were deleted while this hub was away: the brake holds it, and says so (H8).
+	held := o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil
+	return time.Duration(n), err == nil && !held
 }
 
 // inherit notes what is there at the beginning of a term.
@@ -110,10 +102,14 @@ func (w *writer) inherit(ctx context.Context, term uint64) error {
 	}
 	answered := bootNow()
 	w.made = nil
-	for name, at := range writtenIn(list) {
-		w.note(sent, answered, term, lists, done, name, int64(at), nil)
-		if strings.HasPrefix(name, "made-") {
-			w.made = append(w.made, name)
+	for _, o := range list.Items() {
+		at, ours := written(o)
+		if !ours {
+			continue
+		}
+		w.note(sent, answered, term, lists, done, o.Name(), int64(at), nil)
+		if strings.HasPrefix(o.Name(), "made-") {
+			w.made = append(w.made, o.Name())
 		}
 	}
 	slices.Sort(w.made)
