@@ -37,6 +37,12 @@ func newBed(ctx context.Context, dir string, keep bool, o cluster.Options) (*clu
 	if err := cluster.Down(dir, false); err != nil {
 		return nil, err
 	}
+	// What kubectl keeps of a server, by its port, must not be of a cluster of another bed.
+	path, err := filepath.Abs(filepath.Join(dir, "kubectl"))
+	if err != nil {
+		return nil, err
+	}
+	os.Setenv("KUBECACHEDIR", path)
 	o.Dir, o.Owner, o.Launcher, o.Kubebed = dir, owner, beside("bed"), beside("kubebed")
 	return cluster.Up(ctx, o)
 }

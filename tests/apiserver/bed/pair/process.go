@@ -79,6 +79,9 @@ func (h *Hub) Start() (err error) {
 	return err
 }
 
+// killTime is far longer than a killed process needs to go, on any machine that works.
+const killTime = time.Minute
+
 // Kill ends understudyd with SIGKILL, with no word to the processes below it.
 func (h *Hub) Kill() {
 	if h.daemon == nil {
@@ -88,10 +91,10 @@ func (h *Hub) Kill() {
 		syscall.Kill(h.Container.pid, syscall.SIGKILL)
 		select {
 		case <-h.daemon.done:
-		case <-time.After(5 * time.Second):
+		case <-time.After(killTime):
 		}
 	}
-	h.daemon.End(syscall.SIGKILL, 5*time.Second)
+	h.daemon.End(syscall.SIGKILL, killTime)
 }
 
 // Restart kills a running understudyd and starts it again.
