@@ -59,7 +59,7 @@ bool judge_is_followed(const struct engine *engine, const struct item *item)
 	       !(item->shell && item->copy_shell) && !item->copy_says_kept;
 }
 
-static bool copies_known(const struct engine *engine, const struct item *item)
+bool judge_copies_known(const struct engine *engine, const struct item *item)
 {
 	uint32_t bits =
 	    kind_row(item->kind)->each ? item->space->copies_synced : engine->copies_synced;
@@ -167,7 +167,7 @@ static bool owner_is_awaited(const struct engine *engine, const struct item *ite
 
 	if (!owner || !kind_row(item->kind)->map_owners)
 		return false;
-	return !copies_known(engine, owner) || owner->copy == COPY_UNSURE ||
+	return !judge_copies_known(engine, owner) || owner->copy == COPY_UNSURE ||
 	       (owner->source == SOURCE_PRESENT && owner->copy == COPY_NONE &&
 		   owner->state == ITEM_PENDING);
 }
@@ -448,7 +448,7 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 			       is_ahead(engine, item)
 			   ? act(item, ENGINE_NOTE)
 			   : idle;
-	if (!copies_known(engine, item))
+	if (!judge_copies_known(engine, item))
 		return waits;
 	if (item->copy == COPY_UNSURE)
 		return act(item, ENGINE_INSPECT);

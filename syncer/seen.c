@@ -121,6 +121,21 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	return (item->state == ITEM_PENDING || item->busy) && !item->held ? item : NULL;
 }
 
+/* Copies; and a Namespace of an own past (C12): it would take everything in it along. */
+static bool brake_sees(const struct item *item)
+{
+	return item->copy == COPY_PRESENT || item->copy == COPY_UNSURE ||
+	       (item->copy == COPY_FOREIGN && item->kind == KIND_NAMESPACE);
+}
+
+/* May anything be here that goes with it: a copy, or one that is being written or still to be
+ * listed? All of these are asked about, for their deletion follows when they turn out to be there
+ * (H8). */
+static bool may_be_here(const struct engine *engine, const struct item *item)
+{
+	return brake_sees(item) || item->busy || !judge_copies_known(engine, item);
+}
+
 void engine_source_gone(struct engine *engine, enum kind kind, const char *namespace,
     const char *name, uint64_t version, int64_t now_ns)
 {
@@ -139,7 +154,7 @@ void engine_source_gone(struct engine *engine, enum kind kind, const char *names
 	item->refused = false;
 	engine_make_live(engine, item);
 	store_release(&engine->store, item);
-	if (item->copy == COPY_PRESENT)
+	if (may_be_here(engine, item))
 		item->braked =
 		    !brake_observed(&engine->brakes[kind], engine->store.count_copy[kind], now_ns);
 	engine_spread(engine, item, now_ns);
@@ -165,13 +180,6 @@ static uint32_t visit_kind(struct engine *engine, enum kind kind, struct space *
 				visit(engine, item, pass, now_ns, &count);
 		}
 	return count;
-}
-
-/* Copies; and a Namespace of an own past (C12): it would take everything in it along. */
-static bool brake_sees(const struct item *item)
-{
-	return item->copy == COPY_PRESENT || item->copy == COPY_UNSURE ||
-	       (item->copy == COPY_FOREIGN && item->kind == KIND_NAMESPACE);
 }
 
 static void count_copy(

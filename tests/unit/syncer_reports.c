@@ -235,6 +235,59 @@ static void H8_what_the_brake_counts(void **state)
 	}
 }
 
+/* Of deletions that were seen happen, too: also those of which it is not known what is here. */
+static void H8_what_of_a_seen_deletion_the_brake_counts(void **state)
+{
+	static const struct {
+		enum copy_state copy;
+		bool busy, listed, counts;
+	} rows[] = {
+		{ COPY_PRESENT, false, true, true },
+		{ COPY_UNSURE, false, true, true },
+		{ COPY_FOREIGN, false, true, false },
+		{ COPY_NONE, false, true, false },
+		{ COPY_NONE, true, true, true }, /* it may be made just now */
+		{ COPY_NONE, false, false, true },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		anew();
+		copy_is(item, rows[i].copy);
+		item->busy = rows[i].busy;
+		item->has_dependents = true;
+		engine.copies_synced = rows[i].listed ? UINT32_MAX : 0;
+		engine_source_gone(&engine, KIND_SLICE_CONFIG, NS, "red", 11, now_ns);
+		assert_int_equal(engine.brakes[KIND_SLICE_CONFIG].passed, rows[i].counts);
+		assert_false(item->braked);
+		item->busy = false;
+	}
+}
+
+/* More than may go in a minute, while this hub's server does not say what became of the writes. */
+static void H8_many_deletions_of_unsure_copies_are_held(void **state)
+{
+	enum { MANY = 1500 };
+	char name[16];
+	unsigned held = 0;
+
+	(void)state;
+	copy_is(item, COPY_NONE);
+	for (unsigned i = 0; i < MANY; i++) {
+		(void)snprintf(name, sizeof(name), "s%u", i);
+		copy_is(add(KIND_SLICE_CONFIG, name), COPY_UNSURE);
+	}
+	for (unsigned i = 0; i < MANY; i++) {
+		(void)snprintf(name, sizeof(name), "s%u", i);
+		engine_source_gone(&engine, KIND_SLICE_CONFIG, NS, name, 11, now_ns);
+		item = store_find(&engine.store, KIND_SLICE_CONFIG, NS, name);
+		copy_is(item, COPY_PRESENT); /* that is what a look shows */
+		engine_settle(&engine, item, now_ns);
+		held += item->state == ITEM_HELD;
+	}
+	assert_int_equal(held, MANY - 1000);
+}
+
 /* --- The copies ------------------------------------------------------------------------------- */
 
 /* What this hub says of the item's copy, as it is known. */
@@ -517,6 +570,8 @@ int main(void)
 		STORY(C14_which_deletion_is_believed),
 		STORY(a_list_of_one_namespace_is_of_that_one),
 		STORY(H8_what_the_brake_counts),
+		STORY(H8_what_of_a_seen_deletion_the_brake_counts),
+		STORY(H8_many_deletions_of_unsure_copies_are_held),
 		STORY(H10_which_report_of_a_copy_is_believed),
 		STORY(H10_a_version_that_was_given_twice_is_seen),
 		STORY(what_moves_a_copy_moves_what_depends_on_it),
