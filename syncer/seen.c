@@ -316,6 +316,10 @@ void engine_source_space_gone(struct engine *engine, struct space *space, int64_
 		next = item->space_next;
 		if (!kind_row(item->kind)->each)
 			continue;
+		/* What is in a Namespace that is merely missing is missing, too: should that come
+		 * back without it, no list tells any more (H8). */
+		if (item->source != SOURCE_ABSENT && !engine->rejoin)
+			item->braked = space->self && space->self->braked && brake_sees(item);
 		store_set_source(&engine->store, item, SOURCE_ABSENT);
 		store_release(&engine->store, item);
 		engine_settle(engine, item, now_ns);

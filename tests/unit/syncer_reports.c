@@ -288,6 +288,33 @@ static void H8_many_deletions_of_unsure_copies_are_held(void **state)
 	assert_int_equal(held, MANY - 1000);
 }
 
+/* A Namespace that a list lacks takes its Secrets along; when it comes back without them, that is
+ * no deletion which anybody saw. */
+static void H8_what_was_in_a_missing_namespace_is_missing(void **state)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		bool missing = i > 0, rejoin = i > 1;
+		struct item *secret;
+
+		anew();
+		engine.rejoin = rejoin;
+		secret = add(KIND_SECRET, "red");
+		if (missing)
+			engine_source_listed(&engine, KIND_NAMESPACE, NULL, 4, now_ns);
+		else
+			engine_source_gone(&engine, KIND_NAMESPACE, "", NS, 11, now_ns);
+		assert_int_equal(home->braked, missing);
+		engine_source_space_gone(&engine, secret->space, now_ns);
+		assert_int_equal(secret->source, SOURCE_ABSENT);
+		assert_int_equal(secret->braked, missing && !rejoin); /* its objects go (C12) */
+		source_is(home, SOURCE_PRESENT);
+		secret->proofs = 1;
+		engine_settle(&engine, secret, now_ns);
+		assert_int_equal(secret->state, secret->braked ? ITEM_HELD : ITEM_PENDING);
+	}
+	(void)state;
+}
+
 /* --- The copies ------------------------------------------------------------------------------- */
 
 /* What this hub says of the item's copy, as it is known. */
@@ -572,6 +599,7 @@ int main(void)
 		STORY(H8_what_the_brake_counts),
 		STORY(H8_what_of_a_seen_deletion_the_brake_counts),
 		STORY(H8_many_deletions_of_unsure_copies_are_held),
+		STORY(H8_what_was_in_a_missing_namespace_is_missing),
 		STORY(H10_which_report_of_a_copy_is_believed),
 		STORY(H10_a_version_that_was_given_twice_is_seen),
 		STORY(what_moves_a_copy_moves_what_depends_on_it),
