@@ -73,8 +73,9 @@ static void on_credential(void *ctx, const struct msg_credential *m)
 
 	/* The supervisor deals the workers' identities by the same rule: another's is its bug. */
 	CHECK(member);
-	if (kube_client_take(repointer->client, m))
-		watch_start(member);
+	if (!kube_client_take(repointer->client, m))
+		return; /* what failed would fail again */
+	watch_start(member);
 	deliver_soon(member);
 	rehearse_soon(member);
 	doors_soon(member);
