@@ -1,5 +1,5 @@
-// kubebed is a control plane in one file: etcd, the Kubernetes API server, its controllers and
-// kubectl, linked from their public modules. The tests run these very programs, so the tool
+// kubebed is a control plane in one file: etcd and etcdutl, the Kubernetes API server, its controllers
+// and kubectl, linked from their public modules. The tests run these very programs, so the tool
 // that starts them (../bed) needs no download but Go modules, and all parts are of one version.
 //
 // The first argument names the program, or the name that the file is called by does, as in
@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/etcdutl/v3/etcdutl"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"k8s.io/component-base/cli"
@@ -25,6 +27,7 @@ import (
 
 var programs = map[string]func(){
 	"etcd":                    runEtcd,
+	"etcdutl":                 runEtcdutl,
 	"kube-apiserver":          func() { os.Exit(cli.Run(apiserver.NewAPIServerCommand())) },
 	"kube-controller-manager": func() { os.Exit(cli.Run(controllers.NewControllerManagerCommand())) },
 	"kubectl":                 func() { os.Exit(cli.Run(kubectl.NewDefaultKubectlCommand())) },
@@ -35,6 +38,16 @@ var programs = map[string]func(){
 func runEtcd() {
 	wal.SegmentSizeBytes = 4 << 20
 	etcdmain.Main(os.Args)
+}
+
+// runEtcdutl has of etcdutl what a backup is restored with.
+func runEtcdutl() {
+	command := &cobra.Command{Use: "etcdutl"}
+	command.AddCommand(etcdutl.NewSnapshotCommand())
+	if command.Execute() != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 func main() {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -122,6 +123,28 @@ func TestAClusterHoldsTheSampleStateAndComesBackFromEveryFault(t *testing.T) {
 	must(t, c.Await(ctx, APIServer))
 	if _, err := k.Get(ctx, secret); err != nil {
 		t.Errorf("what the snapshot held: %v", err)
+	}
+
+	cluster := kube.Clusters.Path("kubeslice-cisco", "worker-1")
+	before, err := k.Get(ctx, cluster)
+	must(t, err)
+	must(t, c.Backup(ctx, "ahead"))
+	must(t, k.Delete(ctx, cluster))
+	must(t, c.RestoreAhead("ahead"))
+	must(t, c.Await(ctx, APIServer))
+	read := func(path string) (o kube.Object, err error) {
+		for o, err = k.Get(ctx, path); kube.IsCode(err, http.StatusTooManyRequests); o, err = k.Get(ctx, path) {
+			kube.Pause(ctx, 100*time.Millisecond) // it still fills its caches
+		}
+		return o, err
+	}
+	after, err := read(cluster)
+	if err != nil || after.ResourceVersion() != before.ResourceVersion() {
+		t.Errorf("what the backup held: %v, version %s, not %s", err, after.ResourceVersion(), before.ResourceVersion())
+	}
+	list, err := read(kube.Clusters.Path("kubeslice-cisco", ""))
+	if version, _ := strconv.Atoi(list.ResourceVersion()); err != nil || version < 1000000000 {
+		t.Errorf("the list after a restore that raises versions is of version %s, %v", list.ResourceVersion(), err)
 	}
 }
 
