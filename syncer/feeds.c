@@ -31,6 +31,8 @@ static void on_alive(void *arg)
 {
 	struct feed *feed = arg;
 
+	if (feed->side == SIDE_SOURCE)
+		source_reached(feed);
 	if (!feed->fault[0] || feed->bad_object)
 		return;
 	feed->fault[0] = '\0';
@@ -290,12 +292,14 @@ void feeds_resync(struct syncer *syncer, const enum kind *only)
 static void forget_version(struct feed *feed, void *arg)
 {
 	(void)arg;
-	feed->version = 0;
+	feed->version = feed->proven = 0;
 }
 
-void feeds_accept_restore(struct syncer *syncer)
+void feeds_begin_anew(struct syncer *syncer)
 {
 	syncer->newest = (struct newest){ 0 };
+	syncer->reached = (struct reached){ 0 };
+	syncer->went_back = false;
 	feeds_visit(syncer, SIDE_SOURCE, forget_version, NULL);
 	feeds_relist(syncer);
 }

@@ -48,11 +48,13 @@ enum verdict syncer_on_mirror_grant(
 		engine->verified = engine->verified && !other_source;
 		if (other_source) {
 			engine_source_replaced(engine, now_ns);
-			syncer->newest = (struct newest){ 0 };
+			syncer->wrong_source = false;
+			feeds_begin_anew(syncer);
 			outside_close(&syncer->outside);
 			outside_open(&syncer->outside);
+		} else {
+			feeds_relist(syncer);
 		}
-		feeds_relist(syncer);
 	}
 	/* C12; its end is the syncer's own word: a whole pass. */
 	if (message->rejoin) {

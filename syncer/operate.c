@@ -247,7 +247,7 @@ static void accept_restore(struct syncer *syncer, const struct msg_sync_asked *a
 		log_warn(
 		    "an operator accepted that the source was restored: %u copies differ", count);
 		engine_accept_restore(engine, base_clock_boot_ns());
-		feeds_accept_restore(syncer);
+		feeds_begin_anew(syncer);
 	}
 	done_with(syncer, asked->operation, count,
 	    "copies differ from the restored source; they are archived first", asked->dry_run);

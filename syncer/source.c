@@ -18,6 +18,10 @@
 #define VERIFY_AGAIN_NS (10 * BASE_NS_PER_S)
 /* When a kind is listed again that showed an object which is none, or is of another kind. */
 #define BAD_OBJECT_NS (30 * BASE_NS_PER_S)
+/* More writes than any API server takes, all at once and in each second: versions that grow faster
+ * were not counted (H10). */
+#define JUMP_AT_ONCE 10000000u
+#define JUMP_PER_S   20000u
 
 /* NULL: the mirror takes it. */
 static const char *why_excluded(const struct syncer *syncer, enum kind kind, const json_t *object,
@@ -122,14 +126,41 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 		feed->newest = facts.version;
 }
 
+/* What a frozen mirror hears may be of the restored source, or of a stranger. */
+static void reach(struct syncer *syncer, uint64_t version)
+{
+	if (version && version >= syncer->reached.version && !syncer->engine.regressed)
+		syncer->reached = (struct reached){ version, base_clock_boot_ns() };
+}
+
+void source_reached(struct feed *feed)
+{
+	uint64_t version = 0;
+
+	if (str_to_u64(str_of(kube_watch_version(feed->watch)), &version))
+		reach(feed->syncer, version);
+}
+
+/* H10: a restore that raises the versions (etcd's --bump-revision, by 1,000,000,000 as a rule)
+ * makes nothing fall that tells of it, if all that it lost are objects made since the backup. */
+static bool has_jumped(const struct reached *reached, uint64_t version, int64_t now_ns)
+{
+	uint64_t seconds = (uint64_t)(now_ns - reached->at_ns) / BASE_NS_PER_S;
+
+	return reached->version && version > reached->version + JUMP_AT_ONCE + seconds * JUMP_PER_S;
+}
+
 void source_listed(struct feed *feed, uint64_t version)
 {
-	if (version < feed->version)
-		engine_source_regressed(&feed->syncer->engine); /* H10 */
+	struct syncer *syncer = feed->syncer;
+
+	if (version < feed->version || has_jumped(&syncer->reached, version, base_clock_boot_ns()))
+		engine_source_regressed(&syncer->engine); /* H10 */
 	else
 		feed->version = version;
+	reach(syncer, version);
 	feed->sweep = SWEEP_DUE;
-	source_verify(feed->syncer);
+	source_verify(syncer);
 }
 
 static void start_proving(struct feed *feed, void *arg)
@@ -151,6 +182,7 @@ static void sweep(struct feed *feed, void *arg)
 		outside_listed(&feed->syncer->outside, feed->kind, feed->space, feed->pass);
 		feed->sweep = SWEEP_DONE;
 		feed->swept = feed->pass;
+		feed->proven = feed->version;
 		feed->synced = true;
 	}
 	*more = *more || feed->sweep == SWEEP_DUE;
@@ -222,6 +254,12 @@ void source_doubt(struct syncer *syncer)
 		loop_timer_set(syncer->loop, &syncer->verify, at_ns);
 }
 
+static void back_to_proven(struct feed *feed, void *arg)
+{
+	(void)arg;
+	feed->version = feed->proven;
+}
+
 static void verified(struct syncer *syncer)
 {
 	bool more = false;
@@ -231,7 +269,12 @@ static void verified(struct syncer *syncer)
 	if (syncer->wrong_source) {
 		/* What a stranger said in its place is forgotten, and all is listed anew (G6). */
 		engine_source_replaced(&syncer->engine, base_clock_boot_ns());
+		if (syncer->went_back)
+			engine_source_regressed(&syncer->engine);
+		feeds_visit(syncer, SIDE_SOURCE, back_to_proven, NULL);
 		feeds_relist(syncer);
+	} else if (syncer->engine.regressed) {
+		syncer->went_back = true;
 	}
 	engine_source_verified(&syncer->engine);
 	syncer->wrong_source = false;

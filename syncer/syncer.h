@@ -42,6 +42,7 @@ struct feed {
 	uint32_t pass;           /* number of its present list */
 	uint32_t swept;          /* of the last one that was complete, of a proven source */
 	uint64_t version;        /* of its last list (H10) */
+	uint64_t proven;         /* of the last one of a proven source */
 	uint64_t newest;         /* of its watches' events */
 	int64_t started_ns;
 	enum sweep sweep;
@@ -60,6 +61,12 @@ struct newest {
 	uint64_t version;
 	bool gone; /* it was a deletion */
 	char namespace[64], name[254];
+};
+
+/* The highest version that the source has told, and when (H10). */
+struct reached {
+	uint64_t version; /* 0: none yet */
+	int64_t at_ns;
 };
 
 /* Dry runs, one kind after the other (preflight.c). */
@@ -89,7 +96,9 @@ struct syncer {
 	uint64_t verify_id, newest_id; /* requests under way, 0: none */
 	bool doubtful; /* a connection to it was lost: is it still where it was? (H10) */
 	struct newest newest, asked; /* asked: is looked at under newest_id */
-	bool wrong_source;           /* the peer is not the granted one; told once */
+	struct reached reached;
+	bool went_back;    /* the granted source did, no stranger in its place (H10, G6) */
+	bool wrong_source; /* the peer is not the granted one; told once */
 	struct loop_timer advance, wake, verify, report, barrier, last_call;
 
 	uint32_t unsynced, failed_kinds; /* feeds that owe a list; kinds with a fault that counts */
@@ -124,8 +133,8 @@ void feeds_relist(struct syncer *syncer);
 void feeds_stop_source(struct syncer *syncer);
 /* Both sides list again, of one kind or (NULL) of all. */
 void feeds_resync(struct syncer *syncer, const enum kind *only);
-/* The same of the source, whose versions begin anew (H10). */
-void feeds_accept_restore(struct syncer *syncer);
+/* The same of the source, whose versions begin anew: it was restored, or is another one (H10). */
+void feeds_begin_anew(struct syncer *syncer);
 /* Looks at all objects here that could be mirrored, or at copies only (C12). */
 void feeds_rejoin(struct syncer *syncer, bool rejoin);
 /* Counts unsynced feeds and failed kinds after any of them changed. */
@@ -141,6 +150,8 @@ struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, stru
 void source_open(struct syncer *syncer);
 void source_object(struct feed *feed, enum kube_watch_event event, const json_t *object);
 void source_listed(struct feed *feed, uint64_t version);
+/* The feed's watch runs and has told a version. */
+void source_reached(struct feed *feed);
 /* Asks the source who it is; then the lists that are complete by now are swept. */
 void source_verify(struct syncer *syncer);
 /* The source did not answer, or not well: soon it is asked who it is, and whether it still has the

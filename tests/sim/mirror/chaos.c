@@ -23,7 +23,7 @@ static jmp_buf out;
 const char *const knob_names[KNOB_COUNT] = { "lose-request", "lose-reply", "errors", "gone", "cut",
 	"outage", "slow", "repeat", "restart", "restore", "own-restore", "edits", "foreign",
 	"marks", "spaces", "no-crd", "burst", "bad", "finalize", "pause", "promote", "no-watchlist",
-	"other" };
+	"other", "ahead" };
 
 /* --- Chance, time, words -------------------------------------------------------------------- */
 
@@ -174,6 +174,7 @@ static void lose_kind(void)
 static void restore(unsigned id)
 {
 	struct server *server = &the->server[id];
+	uint64_t before;
 
 	if (!server->saved || chaos_random(3) == 0) {
 		server_save(server);
@@ -183,9 +184,11 @@ static void restore(unsigned id)
 	}
 	if (the->pinned_objects || the->role == AS_LEADING)
 		return;
-	chaos_say("server %u is restored: from %llu to %llu", id,
-	    (unsigned long long)server->version, (unsigned long long)server->saved_version);
-	server_restore(server);
+	before = server->version;
+	server_restore(server, on(KNOB_AHEAD) && chaos_random(2));
+	chaos_say("server %u is restored: from %llu to %llu, and goes on at %llu", id,
+	    (unsigned long long)before, (unsigned long long)server->saved_version,
+	    (unsigned long long)server->version);
 	if (id == SOURCE)
 		the->restored_at = the->now;
 	/* Nobody restores a backup beneath a server that runs. */
@@ -196,6 +199,7 @@ static void restore(unsigned id)
 
 static void put_back_aside(void)
 {
+	the->other_until = the->now;
 	server_close(&the->server[SOURCE]);
 	the->server[SOURCE] = the->aside;
 	the->aside = (struct server){ 0 };
@@ -207,6 +211,7 @@ static void put_back_aside(void)
 /* `peer accept` (M12): the other cluster is the source from here on, under a term of its own. */
 static void accept_other(void)
 {
+	the->other_until = the->now;
 	server_close(&the->aside);
 	the->aside = (struct server){ 0 };
 	json_decref(the->pinned_objects);
@@ -331,7 +336,9 @@ static void heal(void)
 {
 	chaos_say("all faults end");
 	enter(PHASE_HEALED);
-	the->aside.missing = 0; /* the granted cluster may be the one that is set aside */
+	/* The granted cluster may be the one that is set aside. */
+	the->aside.missing = 0;
+	the->aside.down = the->aside.hung = false;
 	for (unsigned i = 0; i < SERVERS; i++) {
 		the->server[i].down = the->server[i].hung = false;
 		the->server[i].missing = 0;

@@ -64,6 +64,7 @@ enum knob {
 	KNOB_PROMOTE,  /* drain, leadership here, rejoin */
 	KNOB_NO_WATCHLIST,
 	KNOB_OTHER, /* the peer becomes another cluster */
+	KNOB_AHEAD, /* a restore raises the versions (KNOB_RESTORE, KNOB_OWN_RESTORE) */
 	KNOB_COUNT
 };
 extern const char *const knob_names[KNOB_COUNT];
@@ -213,6 +214,7 @@ struct mirror {
 	json_t *listed;         /* "kind/space": newest version that a list showed in this life */
 	int64_t restored_at;    /* when the source's last restore was */
 	int64_t other_since;    /* another cluster answers, and the elector has to notice it */
+	int64_t other_until;    /* the last one is gone, or accepted, since then; 0: never */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
 	bool confirmed; /* a person let held deletions go */
@@ -270,7 +272,8 @@ void server_serve(struct server *server, enum kube_verb verb, const struct place
 void server_refuse(struct reply *reply, int status, const char *reason, const char *message,
     const char *name, const char *field);
 void server_save(struct server *server);
-void server_restore(struct server *server);
+/* ahead: no version falls, all jump (etcd's --bump-revision). */
+void server_restore(struct server *server, bool ahead);
 bool place_of(const char *path, struct place *place);
 bool namespace_is_mirrored(const struct server *server, const char *space);
 const char *meta(const json_t *value, const char *key);
@@ -286,7 +289,7 @@ void watch_serve(struct server *server, struct request *request, struct reply *r
 void watch_pump(struct request *request);
 void watch_forget(struct server *server);
 void watch_compact(struct server *server);
-void watch_close(void);                          /* lists that were not read to their end */
+void watch_close(void); /* lists that were not read to their end */
 
 /* --- cluster.c ------------------------------------------------------------------------------- */
 

@@ -548,7 +548,7 @@ static bool is_saved(const struct server *server, const struct object *object)
 	return false;
 }
 
-void server_restore(struct server *server)
+void server_restore(struct server *server, bool ahead)
 {
 	size_t i;
 	json_t *row;
@@ -557,7 +557,7 @@ void server_restore(struct server *server)
 		return;
 	server->epoch++;
 	watch_close(); /* tokens of pages are of that time, too */
-	server->version = server->saved_version;
+	server->version = ahead ? server->version + 1000000000 : server->saved_version;
 	while (server->count) {
 		struct object *object = server->objects[--server->count];
 

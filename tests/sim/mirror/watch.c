@@ -166,7 +166,8 @@ static void list(struct server *server, struct request *request, const struct fi
 		items = select_now(server, filter);
 	}
 	if (parameter(request->query, "limit", text, sizeof(text)))
-		limit = 1 + chaos_random(atoi(text) < 20 ? atoi(text) : 20); /* less is right, too */
+		limit =
+		    1 + chaos_random(atoi(text) < 20 ? atoi(text) : 20); /* less is right, too */
 	n = json_array_size(items);
 	for (size_t i = 0; i < n && (!limit || i < limit); i++)
 		json_array_append(page, json_array_get(items, i));

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
 	"understudy.test/bed/see"
@@ -139,109 +138,6 @@ func (r *run) held(ctx context.Context) error {
 	r.ctlCheck(ctx, "a second confirmation is refused: nothing is held", r.b, 1, []string{"none is held"}, "sync", "confirm-deletes", "--yes", "hub-b")
 	r.ctlCheck(ctx, "accept-restore is refused while the source has not gone back", r.b, 1, []string{"NO  the source", "has not gone back in time"}, "sync", "accept-restore", "--yes", "hub-b")
 	return r.armed(ctx, r.b)
-}
-
-// restored puts an older copy in the place of hub-a's data: measured situation 2. hub-b is paused,
-// so that it does not take over meanwhile.
-func (r *run) restored(ctx context.Context) error {
-	for _, name := range []string{"old", "edited"} {
-		if err := r.create(ctx, kube.SliceConfigs, slice(name)); err != nil {
-			return err
-		}
-	}
-	if err := r.a.Cluster.Snapshot("yesterday"); err != nil {
-		return err
-	}
-	edit := func(n int) kube.Object { return kube.Object{"spec": map[string]any{"maxClusters": n}} }
-	if _, err := r.a.Admin.Merge(ctx, kube.SliceConfigs.Path(pair.Project, "edited"), edit(5)); err != nil {
-		return err
-	}
-	if err := r.create(ctx, kube.SliceConfigs, slice("lost-by-restore")); err != nil {
-		return err
-	}
-	five := func(o kube.Object) error {
-		if o.Int("spec", "maxClusters") != 5 {
-			return fmt.Errorf("maxClusters %d", o.Int("spec", "maxClusters"))
-		}
-		return nil
-	}
-	if err := copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), five); err != nil {
-		return err
-	}
-	if err := copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "lost-by-restore"), any_); err != nil {
-		return err
-	}
-	if _, err := r.ctl(ctx, r.b, 0, nil, "pause", "--for", "30m"); err != nil {
-		return err
-	}
-	r.a.Kill()
-	if err := r.a.Cluster.Restore("yesterday"); err != nil {
-		return err
-	}
-	for _, part := range cluster.ControlPlane {
-		if err := r.a.Cluster.Await(ctx, part); err != nil {
-			return err
-		}
-	}
-	if err := r.a.Start(); err != nil {
-		return err
-	}
-	r.check("a restored source freezes the mirror, and sync status says what to do", see.Eventually(ctx, 3*patience, func() error {
-		_, err := r.ctl(ctx, r.b, 0, []string{"Blocked", "went back in time", "accept-restore"}, "sync", "status")
-		return err
-	}))
-	// The same after a restart, which knows versions by the marks of the copies only.
-	r.b.Kill()
-	if err := r.b.Start(); err != nil {
-		return err
-	}
-	r.check("also after a restart of the Standby", see.Eventually(ctx, 3*patience, func() error {
-		_, err := r.ctl(ctx, r.b, 0, []string{"Blocked", "went back in time"}, "sync", "status")
-		return err
-	}))
-	r.check("nothing is overwritten meanwhile", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), five))
-	// What is not there is known when the lists that show the restore are complete.
-	r.check("accept-restore --dry-run lists what would be archived", see.Eventually(ctx, patience, func() error {
-		defer kube.Pause(ctx, time.Second)
-		_, err := r.ctl(ctx, r.b, 0, []string{
-			"SliceConfig kubeslice-cisco/edited: other on the source: archived, then replaced",
-			"SliceConfig kubeslice-cisco/lost-by-restore: not on the source: archived, then deleted", "nothing was written"},
-			"sync", "accept-restore", "--dry-run")
-		return err
-	}))
-	r.ctlCheck(ctx, "accept-restore", r.b, 0, []string{"archived first"}, "sync", "accept-restore", "--yes", "hub-b")
-	r.check("follows the restored source", copied(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "edited"), func(o kube.Object) error {
-		if o.Int("spec", "maxClusters") != 16 {
-			return fmt.Errorf("maxClusters %d", o.Int("spec", "maxClusters"))
-		}
-		return nil
-	}))
-	r.check("and deletes what it has lost", see.Eventually(ctx, patience, func() error {
-		return gone(ctx, r.b, kube.SliceConfigs.Path(pair.Project, "lost-by-restore"))
-	}))
-	kept, err := archived(ctx, r.b)
-	r.check("both are in the archive as they were", func() error {
-		if err != nil {
-			return err
-		}
-		if kept["SliceConfig "+pair.Project+"/lost-by-restore"] == nil || kept["SliceConfig "+pair.Project+"/edited"].Int("spec", "maxClusters") != 5 {
-			return fmt.Errorf("it holds %s", names(kept))
-		}
-		return nil
-	}())
-	if err := r.synced(ctx); err != nil {
-		return err
-	}
-	r.ctlCheck(ctx, "the hubs are equal", r.b, 0, []string{"all are equal"}, "sync", "diff")
-	r.b.Kill()
-	if err := r.b.Start(); err != nil {
-		return err
-	}
-	r.check("and a restart does not freeze again", r.synced(ctx))
-	if _, err := r.ctl(ctx, r.b, 0, nil, "resume"); err != nil {
-		return err
-	}
-	return r.takesWrites(ctx, r.a)
 }
 
 // strangeRequests come over admin.sock as bytes.

@@ -24,6 +24,7 @@ var verbs = []part{
 	{"what is not mirrored", (*run).notMirrored},
 	{"held deletions", (*run).held},
 	{"a restored source", (*run).restored},
+	{"a source restored ahead", (*run).restoredAhead},
 	{"strange requests", (*run).strangeRequests},
 	{"archive", (*run).archive},
 }
