@@ -257,7 +257,8 @@ static bool take(
 		engine->busy++;
 		engine->kind_busy[item->kind]++;
 		*order = (struct engine_order){ item, decision.action, item->copy_version,
-			item->source_body, item->source_status, is_again(item, decision.action) };
+			item->source_version, item->source_body, item->source_status,
+			is_again(item, decision.action) };
 		return true;
 	}
 	return false;
@@ -351,6 +352,13 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	engine_settle(engine, item, now_ns);
 }
 
+/* The source's watch has told more since: an answer may be of before that, and what the watch has
+ * told once it does not tell again. */
+static bool has_told_more(const struct engine_order *order)
+{
+	return order->item->source_version != order->heard;
+}
+
 /* Of an object that this process never saw at the source nobody knows the uid: it is believed to be
  * the one that was copied. */
 static bool is_another(const struct item *item, const struct rewrite_facts *facts)
@@ -364,8 +372,8 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 	struct item *item = finish(engine, order);
 
 	went_well(engine, item);
-	if (item->source == SOURCE_PRESENT) {
-		/* It came back while we looked. */
+	if (item->source == SOURCE_PRESENT || has_told_more(order)) {
+		/* It came back while we looked, or came and went: of that nothing is proved. */
 	} else if (!facts || is_another(item, facts)) {
 		item->proofs++;
 		item->proved_ns = now_ns;
@@ -488,14 +496,16 @@ static bool is_write(enum engine_action action)
 }
 
 /* 404 on the object itself. True: no failure. */
-static bool not_found(struct engine *engine, struct item *item, enum engine_action action)
+static bool not_found(struct engine *engine, const struct engine_order *order)
 {
-	if (action == ENGINE_CREATE)
+	struct item *item = order->item;
+
+	if (order->action == ENGINE_CREATE)
 		return false; /* its namespace is not there (yet) */
-	if (action == ENGINE_FETCH && item->source == SOURCE_PRESENT)
-		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* the watch will tell */
-	else if (action != ENGINE_FETCH)
+	if (order->action != ENGINE_FETCH)
 		store_set_copy(&engine->store, item, COPY_NONE);
+	else if (item->source == SOURCE_PRESENT && !has_told_more(order))
+		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* the watch will tell */
 	return true;
 }
 
@@ -549,7 +559,7 @@ void engine_failed(struct engine *engine, const struct engine_order *order,
 	struct item *item = finish(engine, order);
 	bool first = item->attempts == 0;
 
-	if (class == KUBE_NOT_FOUND && not_found(engine, item, order->action)) {
+	if (class == KUBE_NOT_FOUND && not_found(engine, order)) {
 		engine_spread(engine, item, now_ns);
 		engine_settle(engine, item, now_ns);
 		return;

@@ -31,6 +31,7 @@ struct engine_order {
 	struct item *item; /* alive until the order is answered */
 	enum engine_action action;
 	uint64_t version; /* of the copy that was judged: what is archived is that one (I11) */
+	uint64_t heard;   /* of the source: its version then, as the watch or a list told */
 	struct hash body, status; /* of the source, as it is being written */
 	bool again; /* CREATE: this very version was copied before, and not we took the copy away */
 };

@@ -143,6 +143,60 @@ static void object_that_no_life_saw_may_have_left(void **state)
 	assert_int_equal(w.notes[ENGINE_LEFT_SCOPE], 1);
 }
 
+/* It goes, comes back and goes again while the first look is on its way: what that saw is no more.
+ */
+static void proof_that_is_older_than_the_watch_proves_nothing(void **state)
+{
+	struct object *role = add(KIND_ROLE, "red");
+
+	(void)state;
+	for (unsigned found = 0; found < 2; found++) {
+		struct engine_order order;
+		struct rewrite_facts facts;
+		json_t *value;
+
+		role->source = true;
+		role->uid = ++w.uids;
+		role->version = ++w.version;
+		sync_copies(1 + 2 * found);
+		list_source(2 + 2 * found);
+		run();
+		assert_non_null(role->local);
+		vanish(role);
+		take(&order, ENGINE_PROVE);
+		role->uid = ++w.uids;
+		change(role, 1, 0);
+		value = source_json(role);
+		facts = facts_of(role->kind, value);
+		vanish(role);
+		engine_proved(&w.engine, &order, found ? &facts : NULL, w.now_ns);
+		json_decref(value);
+		assert_int_equal(item_of(role)->source, SOURCE_ABSENT);
+		run();
+		assert_string_equal(w.trace, "prove red; delete red; ");
+	}
+}
+
+static void read_of_before_it_came_back_forgets_nothing(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+
+	(void)state;
+	change(slice, 7, 0);
+	store_release(&w.engine.store, item_of(slice));
+	take(&order, ENGINE_FETCH);
+	vanish(slice);
+	slice->source = true;
+	slice->uid = ++w.uids;
+	change(slice, 8, 0);
+	fail_order(&order, KUBE_NOT_FOUND);
+	assert_int_equal(item_of(slice)->source, SOURCE_PRESENT);
+	run();
+	assert_int_equal(kube_json_integer(json_object_get(slice->local, "spec"), "n", 0), 8);
+	assert_int_equal(pending(), 0);
+}
+
 static void refused_object_is_not_read_in_a_loop(void **state)
 {
 	struct object *slice = slice_with_copy();
@@ -165,6 +219,8 @@ int main(void)
 		STORY(read_that_is_older_than_the_watch_is_not_written),
 		STORY(archive_holds_the_version_that_was_judged),
 		STORY(object_that_no_life_saw_may_have_left),
+		STORY(proof_that_is_older_than_the_watch_proves_nothing),
+		STORY(read_of_before_it_came_back_forgets_nothing),
 		STORY(refused_object_is_not_read_in_a_loop),
 	};
 
