@@ -118,6 +118,7 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 {
 	struct decision decision;
 	enum item_state before = item->state;
+	struct item *home = item->space->self;
 
 	if (item->busy)
 		return; /* judged when its order is answered */
@@ -147,6 +148,9 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	/* Who waits for it to be written goes on without it (H13). */
 	if (decision.state == ITEM_BLOCKED && before == ITEM_PENDING && item->has_dependents)
 		engine_spread(engine, item, now_ns);
+	if (home && home->source == SOURCE_ABSENT && home->state == ITEM_PENDING &&
+	    home->queue == QUEUE_NOT)
+		engine_settle(engine, home, now_ns); /* it may have waited for this one */
 	if (is_forgettable(engine, item)) {
 		item->queue = QUEUE_FORGOTTEN;
 		item_list_push(&engine->forgotten, item);

@@ -325,11 +325,19 @@ static bool inside_is_known(const struct engine *engine, const struct space *ins
 	return true;
 }
 
+/* Nobody here would ever do what these finalizers wait for, and in a Namespace that is being
+ * deleted the right to take them off goes first. */
+static bool must_be_freed(const struct item *item)
+{
+	return item->copy == COPY_PRESENT && item->source == SOURCE_ABSENT && item->copy_finalizers;
+}
+
 /* C12: what an own past left goes in the reverse order of the kinds. A Namespace takes everything
  * in it along, so nothing may be in it that is kept nowhere else (I11). */
 static struct decision judge_last(const struct engine *engine, const struct item *item)
 {
 	const struct space *inside = NULL;
+	bool finalizers = false;
 
 	for (unsigned kind = item->kind + 1u; engine->rejoin && kind < KIND_COUNT; kind++)
 		if (engine->doomed[kind])
@@ -343,8 +351,9 @@ static struct decision judge_last(const struct engine *engine, const struct item
 		if (at->copy != COPY_NONE && !judge_is_pristine(at) &&
 		    at->archived_version != at->copy_version)
 			return blocked("it holds an object that is neither a copy nor archived");
+		finalizers = finalizers || must_be_freed(at);
 	}
-	return act(item, ENGINE_DELETE);
+	return finalizers ? waits : act(item, ENGINE_DELETE);
 }
 
 static struct decision judge_held(const struct item *item)
@@ -429,9 +438,7 @@ static struct decision judge_outside(const struct engine *engine, const struct i
 		return act(item, ENGINE_INSPECT);
 	if (item->copy == COPY_PRESENT && must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
-	/* Nobody here would ever do what these finalizers wait for. */
-	if (item->copy == COPY_PRESENT && item->source == SOURCE_ABSENT && item->copy_terminating &&
-	    item->copy_finalizers)
+	if (must_be_freed(item))
 		return act(item, ENGINE_STRIP);
 	return outside;
 }

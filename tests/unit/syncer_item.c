@@ -407,14 +407,31 @@ static void finalizers_do_not_keep_what_goes_with_its_namespace(void **state)
 	decides(ITEM_OUTSIDE, ENGINE_NONE);
 	item->copy_finalizers = 4;
 	decides(ITEM_PENDING, ENGINE_STRIP);
-	item->copy_terminating = false;
-	decides(ITEM_OUTSIDE, ENGINE_NONE);
-	item->copy_terminating = true;
+	item->copy_terminating = false; /* it is about to go, and so is the right to free it */
+	decides(ITEM_PENDING, ENGINE_STRIP);
 	source_is(item, SOURCE_UNKNOWN);
 	decides(ITEM_OUTSIDE, ENGINE_NONE);
 	source_is(item, SOURCE_ABSENT);
 	copy_is(item, COPY_FOREIGN);
 	decides(ITEM_OUTSIDE, ENGINE_NONE);
+}
+
+static void a_namespace_waits_until_what_is_in_it_is_freed(void **state)
+{
+	(void)state;
+	going_home();
+	home->proofs = 2;
+	item->copy_body = A;
+	item->copy_finalizers = 4;
+	item->busy = true; /* that is under way */
+	engine_settle(&engine, home, now_ns);
+	assert_int_equal(home->state, ITEM_PENDING);
+	assert_int_equal(home->queue, QUEUE_NOT);
+	item->copy_finalizers = 0;
+	item->busy = false;
+	engine_settle(&engine, item, now_ns);
+	assert_int_equal(home->queue, QUEUE_READY);
+	assert_int_equal(judge_item(&engine, home).action, ENGINE_DELETE);
 }
 
 /* H7 */
@@ -478,6 +495,7 @@ int main(void)
 		STORY(L66_nothing_is_deleted_where_the_namespace_is_not_known_to_be_ours),
 		STORY(I11_what_goes_with_its_namespace_is_kept),
 		STORY(finalizers_do_not_keep_what_goes_with_its_namespace),
+		STORY(a_namespace_waits_until_what_is_in_it_is_freed),
 		STORY(H7_what_may_never_be_changed),
 		STORY(H7_what_a_server_says_before_it_knows_its_policies),
 	};
