@@ -16,9 +16,7 @@ static void kinds_are_written_in_order(void **state)
 	slice = add(KIND_SLICE_CONFIG, "red");
 	slice->status = 4;
 	account = add(KIND_SERVICE_ACCOUNT, "acc");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	/* H6: the account before its token; H13: the owner before its dependent. */
 	assert_string_equal(
 	    w.trace, "create " NS "; create acc; create red; status red; create red; create acc; ");
@@ -48,9 +46,7 @@ static void restart_with_everything_equal_writes_nothing(void **state)
 	add(KIND_VPN_KEY_ROTATION, "red")->owned = true;
 	add(KIND_SERVICE_ACCOUNT, "acc");
 	add(KIND_SECRET, "acc")->token = true;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	w.object[1].version = ++w.version; /* H11: resourceVersion alone is no change */
 	restart();
 	run();
@@ -65,9 +61,7 @@ static void update_status_and_deletion_follow(void **state)
 
 	(void)state;
 	slice->status = 1;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	change(slice, 7, 1);
 	run();
 	assert_string_equal(w.trace, "update red; ");
@@ -91,9 +85,7 @@ static void local_edit_and_local_deletion_are_repaired(void **state)
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(99));
 	stamp(slice->local);
 	show_copy(slice, 1);
@@ -115,9 +107,7 @@ static void foreign_object_is_never_touched(void **state)
 
 	(void)state;
 	slice->local = source_json(slice);
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	assert_string_equal(w.trace, "create " NS "; create red; inspect red; ");
 	assert_int_equal(w.engine.store.count[ITEM_BLOCKED], 1); /* L66: listed */
 	assert_int_equal(w.notes[ENGINE_TROUBLE], 1);
@@ -136,9 +126,7 @@ static void owner_made_anew_takes_its_dependents_along(void **state)
 
 	(void)state;
 	rotation->owned = true;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	json_decref(slice->local);
 	slice->local = NULL;
 	engine_copy_gone(&w.engine, slice->kind, NS, "red", ++w.version, w.now_ns);
@@ -155,8 +143,7 @@ static void dependent_waits_for_an_owner_that_is_tried_again(void **state)
 	(void)state;
 	add(KIND_SLICE_CONFIG, "red");
 	add(KIND_VPN_KEY_ROTATION, "red")->owned = true;
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	assert_true(engine_next(&w.engine, w.now_ns, &order));
 	carry(&order); /* the namespace */
 	assert_true(engine_next(&w.engine, w.now_ns, &order));
@@ -176,8 +163,7 @@ static void grant_and_term_are_respected(void **state)
 	struct engine_order order;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	w.engine.granted = false;
 	assert_false(engine_next(&w.engine, w.now_ns, &order)); /* H9 */
 	w.engine.granted = true;
@@ -203,9 +189,7 @@ static void pruned_field_is_told_once_and_not_written_again(void **state)
 
 	(void)state;
 	w.prunes = true;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	show_copy(slice, 1);
 	run_for(600 * BASE_NS_PER_S);
 	assert_int_equal(w.creates, 2);
@@ -224,8 +208,7 @@ static void refusal_is_listed_and_tried_when_something_changes(void **state)
 	struct engine_order order;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	while (engine_next(&w.engine, w.now_ns, &order))
 		if (object_of(order.item) == slice)
 			fail_order(&order, KUBE_INVALID);
@@ -250,8 +233,7 @@ static void policies_that_are_not_ready_are_waited_for_and_not_more(void **state
 	int64_t end_ns;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	end_ns = w.now_ns + 40 * BASE_NS_PER_S;
 	while (w.now_ns < end_ns) {
 		while (engine_next(&w.engine, w.now_ns, &order)) {
@@ -284,8 +266,7 @@ static void a_new_identity_ends_the_wait_of_what_it_kept_back(void **state)
 
 	(void)state;
 	slice = add(KIND_SLICE_CONFIG, "red");
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	for (unsigned i = 0; i < 3; i++) {
 		end_ns = w.now_ns + 300 * BASE_NS_PER_S;
 		for (; w.now_ns < end_ns; w.now_ns += BASE_NS_PER_S / 10)
@@ -322,8 +303,7 @@ static void what_was_refused_for_long_is_written_when_it_may(void **state)
 	int64_t end_ns;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	end_ns = w.now_ns + 40 * BASE_NS_PER_S;
 	for (; w.now_ns < end_ns; w.now_ns += BASE_NS_PER_S / 10)
 		while (engine_next(&w.engine, w.now_ns, &order) && asked++ < 1000)
@@ -373,9 +353,7 @@ static void drain_writes_what_is_here_and_reads_nothing(void **state)
 	struct object *role = add(KIND_ROLE, "role");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	change(slice, 2, 0);
 	change(lost, 2, 0);
 	store_release(&w.engine.store, item_of(lost));
@@ -394,9 +372,7 @@ static void refused_object_is_tried_once_a_minute(void **state)
 	struct object *binding = add(KIND_ROLE_BINDING, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	w.immutable = KIND_ROLE_BINDING;
 	w.field = "subjects";
 	change(binding, 2, 0);

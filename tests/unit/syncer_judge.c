@@ -7,8 +7,7 @@
 static void begin_rejoin(void)
 {
 	engine_rejoin(&w.engine, true, w.now_ns);
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 }
 
 /* The namespace and the object stand here as an own past left them. */
@@ -142,9 +141,7 @@ static void copies_that_were_edited_are_archived_too(void **state)
 		      *same = add(KIND_SLICE_CONFIG, "same");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	/* This hub led: users edited a copy (C12 S2). Then the other one led again. */
 	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(99));
 	stamp(slice->local);
@@ -265,9 +262,7 @@ static void immutable_field_is_made_anew(void **state)
 	struct object *binding = add(KIND_ROLE_BINDING, "b"), *slice = add(KIND_SLICE_CONFIG, "s");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	w.immutable = KIND_ROLE_BINDING;
 	w.field = "roleRef";
 	change(binding, 2, 0);
@@ -292,9 +287,7 @@ static void deletion_that_waits_is_mirrored_as_one(void **state)
 	const json_t *metadata;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	slice->terminating = true;
 	change(slice, 1, 0);
 	run();
@@ -314,9 +307,7 @@ static void same_name_made_anew_while_the_copy_still_goes(void **state)
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	slice->terminating = true;
 	change(slice, 1, 0);
 	run();
@@ -342,9 +333,7 @@ static void marks_keep_an_object_out_or_its_copy_as_it_is(void **state)
 	json_t *value;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	slice->version = ++w.version;
 	slice->spec = 2;
 	value = source_json(slice);
@@ -368,9 +357,7 @@ static void pruning_is_noted_so_that_a_restart_writes_nothing(void **state)
 	(void)state;
 	add(KIND_SLICE_CONFIG, "red");
 	w.prunes = true;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	assert_string_equal(w.trace, "create " NS "; create red; note red; ");
 	restart();
 	run();
@@ -386,9 +373,7 @@ static void a_status_that_was_taken_is_not_noted(void **state)
 
 	(void)state;
 	slice->status = 4;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	pruned = judge_pruned(item_of(slice));
 	assert_false(hash_is_zero(&pruned.body));
 	assert_true(hash_is_zero(&pruned.from) && hash_is_zero(&pruned.status));
@@ -401,9 +386,7 @@ static void of_what_is_taken_as_it_is_sent_nothing_is_kept(void **state)
 
 	(void)state;
 	grows = add(KIND_SLICE_CONFIG, "grows");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	assert_null(item_of(plain)->made);
 	assert_null(item_of(grows)->made);
 	grows->status = 7;
@@ -428,9 +411,7 @@ static void what_was_never_written_is_not_noted(void **state)
 
 	(void)state;
 	w.prunes = true;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	made = item_made(item_of(slice))->answer_body;
 	slice->status = 7;
 	slice->version = ++w.version;
@@ -457,9 +438,7 @@ static void held_deletion_is_noted_on_the_copy(void **state)
 		(void)snprintf(name, sizeof(name), "s%d", i);
 		add(KIND_SLICE_CONFIG, name);
 	}
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	for (unsigned i = 1; i < w.count; i++)
 		w.object[i].source = false;
 	list_source(3);
@@ -483,9 +462,7 @@ static void H10_a_copy_that_goes_is_marked_anew(void **state)
 	struct object *red = add(KIND_SLICE_CONFIG, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	red->terminating = true;
 	change(red, 1, 0);
 	run();
@@ -512,9 +489,7 @@ static void H10_a_copy_that_left_is_marked_anew(void **state)
 	struct object *role = add(KIND_ROLE, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	role->labelled = role->source = false; /* no list shows it */
 	list_source(3);
 	role->source = true; /* but a look by name */

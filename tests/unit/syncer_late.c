@@ -15,9 +15,7 @@ static struct object *slice_with_copy(void)
 {
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
 
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	assert_non_null(slice->local);
 	return slice;
 }
@@ -124,14 +122,11 @@ static void object_that_no_life_saw_may_have_left(void **state)
 	json_t *value;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	role->source = false; /* it lost its label, and no list shows it any more */
 	engine_close(&w.engine);
 	open_engine();
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	take(&order, ENGINE_PROVE);
 	role->labelled = false;
 	value = source_json(role);

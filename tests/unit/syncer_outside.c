@@ -68,9 +68,7 @@ static void B6_what_is_referred_to_and_not_mirrored(void **state)
 
 	(void)state;
 	add(KIND_SECRET, "here");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	refer(KIND_WORKER_SLICE_GATEWAY, "gw",
 	    "},\"spec\":{\"gatewayCredentials\":{\"secretName\":\"here\"}}", 2);
 	assert_int_equal(list(), 0);
@@ -97,9 +95,7 @@ static void bindings_accounts_and_owners_are_looked_into(void **state)
 	add(KIND_ROLE_BINDING, "rb");
 	add(KIND_SERVICE_ACCOUNT, "sa");
 	add(KIND_CLUSTER, "c");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	refer(KIND_ROLE_BINDING, "rb",
 	    "},\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"view\"},\"subjects\":[{\"kind\":"
 	    "\"ServiceAccount\",\"name\":\"sa\",\"namespace\":\"" NS

@@ -23,9 +23,7 @@ static void label_removed_is_not_a_deletion(void **state)
 {
 	(void)state;
 	add(KIND_SLICE_CONFIG, "red");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	/* The watch by label says DELETED, the object lives (C14). */
 	w.object[0].labelled = false;
 	engine_source_gone(&w.engine, KIND_NAMESPACE, "", NS, ++w.version, w.now_ns);
@@ -44,9 +42,7 @@ static void label_removed_is_not_a_deletion(void **state)
 static void namespace_goes_after_two_looks(void **state)
 {
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	vanish(&w.object[0]);
 	run_for(29 * BASE_NS_PER_S);
 	assert_int_equal(w.proves, 1);
@@ -67,9 +63,7 @@ static void emptied_source_deletes_nothing(void **state)
 		(void)snprintf(name, sizeof(name), "s%d", i);
 		add(KIND_SLICE_CONFIG, name);
 	}
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	for (unsigned i = 1; i < w.count; i++)
 		w.object[i].source = false;
 	list_source(3);
@@ -95,9 +89,7 @@ static void lose_twenty(void)
 		(void)snprintf(name, sizeof(name), "s%d", i);
 		add(KIND_SLICE_CONFIG, name);
 	}
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	for (unsigned i = 1; i < w.count; i++)
 		w.object[i].source = false;
 	list_source(3);
@@ -167,9 +159,7 @@ static void H10_a_restored_source_is_followed_on_a_persons_word(void **state)
 	same = add(KIND_SLICE_CONFIG, "same");
 	before = edited->version;
 	lost = add(KIND_SLICE_CONFIG, "lost");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	change(edited, 5, 0);
 	change(same, 1, 0); /* another version of the same content */
 	run();
@@ -207,9 +197,7 @@ static void H10_a_source_of_an_earlier_term_went_back(void **state)
 
 	(void)state;
 	w.engine.term = 4;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	lost->source = false; /* one: no brake would hold it */
 	edited->spec = 5;
 	edited->version = ++w.version;
@@ -243,9 +231,7 @@ static void H10_a_copy_that_stays_as_it_is_does_not_freeze(void **state)
 	uint64_t before = slice->version;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	change(slice, 5, 0);
 	run();
 	w.object[0].labelled = false; /* its Namespace leaves, then the source is restored */
@@ -256,8 +242,7 @@ static void H10_a_copy_that_stays_as_it_is_does_not_freeze(void **state)
 	w.object[0].source = false; /* no list by label shows it */
 	engine_close(&w.engine);
 	open_engine();
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	assert_false(w.engine.regressed);
 	w.object[0].source = true;
 	w.object[0].labelled = true; /* it is back: its copy follows again, and tells */
@@ -270,9 +255,7 @@ static void H10_a_list_older_than_its_copies_is_no_list(void **state)
 {
 	(void)state;
 	add(KIND_SLICE_CONFIG, "red");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	engine_source_at(&w.engine, KIND_SLICE_CONFIG, NULL, w.object[1].version, 3);
 	assert_false(w.engine.regressed);
 	/* Of a stranger it says nothing until that has proved to be the source (G6). */
@@ -290,9 +273,7 @@ static void H10_a_fetch_during_a_list_is_no_way_back(void **state)
 	struct object then;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	then = *red;
 	w.engine.pass = 3; /* list 3 begins */
 	red->spec = 9;
@@ -315,9 +296,7 @@ static void H10_a_change_after_a_list_is_no_way_back(void **state)
 	uint64_t listed;
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	show(red, false, 3);
 	listed = w.version;
 	red->spec = 9;
@@ -341,9 +320,7 @@ static void few_absences_and_many_observed_deletions_pass(void **state)
 		(void)snprintf(name, sizeof(name), "s%d", i);
 		add(KIND_SLICE_CONFIG, name);
 	}
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	w.object[3].source = w.object[4].source = false; /* L91 */
 	list_source(3);
 	run();
@@ -362,9 +339,7 @@ static void absence_that_a_list_only_claims_is_none(void **state)
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	slice->source = false;
 	list_source(3);
 	slice->source = true;
@@ -390,9 +365,7 @@ static void absence_after_a_restart_is_looked_at_too(void **state)
 		      *gone = add(KIND_SLICE_CONFIG, "gone");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	engine_close(&w.engine);
 	open_engine();
 	sync_copies(3);
@@ -412,9 +385,7 @@ static void source_that_went_back_freezes_the_mirror(void **state)
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	change(slice, 5, 0);
 	run();
 	slice->version -= 3;
@@ -431,9 +402,7 @@ static void stale_event_changes_nothing(void **state)
 	struct object *slice = add(KIND_SLICE_CONFIG, "red");
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	change(slice, 5, 0);
 	run();
 	slice->version -= 1;
@@ -487,8 +456,7 @@ static void converges_whatever_is_lost(void **state)
 		(void)snprintf(name, sizeof(name), "s%d", i);
 		add(i < 8 ? KIND_SLICE_CONFIG : KIND_ROLE, name);
 	}
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	for (uint32_t step = 0; step < 4000; step++) {
 		struct object *object = &w.object[1 + (w.random >> 8) % (w.count - 1)];
 

@@ -24,8 +24,7 @@ static void a_kind_that_is_equal_is_synced(void **state)
 	(void)state;
 	add(KIND_SLICE_CONFIG, "red");
 	add(KIND_SLICE_CONFIG, "green");
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 	assert_int_equal(state_of(KIND_SLICE_CONFIG, listed), SYNC_STATE_PROGRESSING);
 	w.now_ns += 3 * BASE_NS_PER_S;
 	survey_take(&w.engine, w.now_ns, &survey);
@@ -51,9 +50,7 @@ static void what_cannot_be_read_is_unknown(void **state)
 	};
 
 	(void)state;
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	assert_int_equal(state_of(KIND_CLUSTER, feeds), SYNC_STATE_UNKNOWN);
 	feeds.source_counts = false; /* a connection that comes back */
 	assert_int_equal(state_of(KIND_CLUSTER, feeds), SYNC_STATE_DEGRADED);
@@ -77,9 +74,7 @@ static void one_object_blocks_its_kind_only(void **state)
 
 	(void)state;
 	add(KIND_SLICE_CONFIG, "green");
-	sync_copies(1);
-	list_source(2);
-	run();
+	first_mirror();
 	w.immutable = KIND_ROLE_BINDING;
 	w.field = "subjects"; /* no field that is cured by making it anew */
 	change(binding, 2, 0);

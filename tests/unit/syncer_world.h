@@ -492,6 +492,20 @@ static inline void list_source(uint32_t pass)
 		engine_source_listed(&w.engine, (enum kind)kind, NULL, pass, w.now_ns);
 }
 
+/* The first list of each side. */
+static inline void first_lists(void)
+{
+	sync_copies(1);
+	list_source(2);
+}
+
+/* And what follows from them: what the source has is copied. */
+static inline void first_mirror(void)
+{
+	first_lists();
+	run();
+}
+
 static inline void open_engine(void)
 {
 	engine_open(&w.engine, "kubeslice-controller", 16, 1, on_note, NULL);
@@ -525,8 +539,7 @@ static inline void restart(void)
 {
 	engine_close(&w.engine);
 	open_engine();
-	sync_copies(1);
-	list_source(2);
+	first_lists();
 }
 
 static inline uint32_t pending(void)
