@@ -5,12 +5,13 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/random.h"
 
 #define BACKOFF_LEAST_MS 500
 #define BACKOFF_MOST_MS  30000
-/* So many failures in a row and the last version is given up, too. */
-#define STUBBORN 5
+/* No backup is restored, and no API server started upon it, within this time. */
+#define AWAY_NS (2 * BASE_NS_PER_S)
 
 int64_t resume_wait_ms(unsigned failures, int64_t retry_after_ms)
 {
@@ -29,21 +30,22 @@ bool resume_is_loss(enum kube_class class)
 	return class == KUBE_SILENT || class == KUBE_BLIND || class == KUBE_SERVER_ERROR;
 }
 
-bool resume_keeps_version(const struct kube_answer *answer, unsigned failures, bool lost)
+bool resume_keeps_version(const struct kube_answer *answer)
 {
-	if (lost)
-		return false;
 	switch (answer->class) {
 	case KUBE_SILENT:
 	case KUBE_BLIND:
 	case KUBE_THROTTLED:
 	case KUBE_UNAUTHORIZED:
 	case KUBE_FORBIDDEN: return true;
-	case KUBE_SERVER_ERROR:
-		return failures < STUBBORN &&
-		       !strstr(answer->message, "Too large resource version");
+	case KUBE_SERVER_ERROR: return !strstr(answer->message, "Too large resource version");
 	default: return false;
 	}
+}
+
+bool resume_was_away(int64_t lost_ns, int64_t now_ns)
+{
+	return lost_ns && now_ns - lost_ns >= AWAY_NS;
 }
 
 bool resume_lists_instead(enum kube_class class)

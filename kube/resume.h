@@ -12,14 +12,17 @@
  * included. */
 int64_t resume_wait_ms(unsigned failures, int64_t retry_after_ms);
 
+/* Whether the version that was reached is worth another try; an expired one, and one that the
+ * server has never reached, are not. */
+bool resume_keeps_version(const struct kube_answer *answer);
+
 /* After such a failure the server may have been away. */
 bool resume_is_loss(enum kube_class class);
 
-/* Whether the version that was reached is worth another try; an expired one, one that the server
- * has never reached, and one that failed again and again are not. Nor is one when a loss came
- * before this failure: whoever was away for longer than it takes to connect again may have been
- * restored from a backup, where the version means something else (H10). */
-bool resume_keeps_version(const struct kube_answer *answer, unsigned failures, bool lost);
+/* Whoever was away for longer than it takes to connect again may have been restored from a backup,
+ * and have got as far as it was by other changes (H10). lost_ns: of the loss, boot time; 0: none.
+ */
+bool resume_was_away(int64_t lost_ns, int64_t now_ns);
 
 /* The server does not do sendInitialEvents (too old, or its etcd is): a list does it all. */
 bool resume_lists_instead(enum kube_class class);

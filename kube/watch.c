@@ -41,7 +41,8 @@ struct kube_watch {
 	char *path, *selectors;
 	uint32_t page, deadline_ms;
 	bool initial_events; /* still believed to work */
-	bool doubtful; /* the connection was lost: has the server still got `version`? (H10) */
+	/* Of the connection, 0: no loss. Has the server still got `version`? (H10) */
+	int64_t lost_ns;
 	enum watch_state state;
 	uint64_t attempt, request;
 	unsigned depth; /* of our callers' callbacks on the stack */
@@ -123,9 +124,10 @@ static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 		watch->page = watch->page > 4 ? watch->page / 4 : 1;
 	}
 	forget_list(watch);
-	if (!resume_keeps_version(answer, watch->failures, watch->doubtful))
+	if (!resume_keeps_version(answer))
 		watch->version[0] = '\0';
-	watch->doubtful = watch->doubtful || resume_is_loss(answer->class);
+	if (resume_is_loss(answer->class) && !watch->lost_ns)
+		watch->lost_ns = base_clock_boot_ns();
 	if (state == WATCH_INITIAL && resume_lists_instead(answer->class)) {
 		watch->initial_events = false;
 		wait_ms(watch, 0);
@@ -154,7 +156,8 @@ static bool synced(struct kube_watch *watch, const char *version)
 	uint64_t attempt = watch->attempt;
 
 	(void)str_copy(watch->version, sizeof(watch->version), str_of(version));
-	watch->doubtful = watch->unpaged = false;
+	watch->lost_ns = 0;
+	watch->unpaged = false;
 	forget_list(watch);
 	if (watch->ops->on_synced)
 		watch->ops->on_synced(watch->arg, watch->version);
@@ -216,9 +219,10 @@ static const char *take_reached(struct kube_watch *watch, const json_t *list)
 
 	if (!reached)
 		return "the answer is no list";
-	watch->doubtful = false;
-	if (resume_is_behind(reached, watch->version))
+	if (resume_was_away(watch->lost_ns, base_clock_boot_ns()) ||
+	    resume_is_behind(reached, watch->version))
 		watch->version[0] = '\0';
+	watch->lost_ns = 0;
 	act(watch);
 	return NULL;
 }
@@ -398,7 +402,7 @@ static void on_stream_end(void *arg, const struct kube_answer *answer)
 		   lived_ns >= IDLE_MS * BASE_NS_PER_MS) {
 		/* An API server that has seen no event of a kind since its start sends no
 		 * bookmarks of it. If the server is away, the next attempt says so. */
-		watch->doubtful = true;
+		watch->lost_ns = base_clock_boot_ns();
 		act(watch);
 	} else if (answer->class != KUBE_OK) {
 		fail(watch, answer);
@@ -467,7 +471,9 @@ static void act(struct kube_watch *watch)
 
 	if (watch->selectors)
 		buf_puts(&query, watch->selectors);
-	if (watch->version[0] && watch->doubtful) {
+	if (resume_was_away(watch->lost_ns, base_clock_boot_ns()))
+		watch->version[0] = '\0';
+	if (watch->version[0] && watch->lost_ns) {
 		watch->state = WATCH_ASKING;
 		start_list(watch, &query);
 	} else if (watch->version[0]) {

@@ -4,7 +4,7 @@
  * with jitter between attempts, ended by a new identity, Retry-After honoured (L79, M3,
  * leases-and-mirrors). A server that was
  * restored from a backup accepts a watch from a version that it has lost, and says nothing: after a
- * lost connection it is asked how far it is, and when that fails, too, all is listed anew (H10).
+ * lost connection it is asked how far it is, and after an outage all is listed anew (H10).
  * Objects are handed out one by one and not kept.
  */
 #ifndef KUBE_WATCH_H

@@ -193,8 +193,21 @@ static void restore(unsigned id)
 		the->restored_at = the->now;
 	/* Nobody restores a backup beneath a server that runs. */
 	server->down = true;
+	server->restored_until = the->now + S(3) + (int64_t)chaos_random(S(10));
 	wire_cut(id, true);
-	event_post(EVENT_UP, the->now + S(3) + (int64_t)chaos_random(S(10)), id);
+	event_post(EVENT_UP, server->restored_until, id);
+}
+
+static void come_up(unsigned id)
+{
+	struct server *server = &the->server[id];
+
+	server->hung = false;
+	server->missing = 0;
+	if (server->down && the->now >= server->restored_until) {
+		chaos_say("server %u is up", id);
+		server->down = false;
+	}
 }
 
 static void put_back_aside(void)
@@ -206,6 +219,7 @@ static void put_back_aside(void)
 	json_decref(the->pinned_objects);
 	the->pinned_objects = NULL;
 	cut_all(SOURCE);
+	come_up(SOURCE);
 }
 
 /* `peer accept` (M12): the other cluster is the source from here on, under a term of its own. */
@@ -336,13 +350,8 @@ static void heal(void)
 {
 	chaos_say("all faults end");
 	enter(PHASE_HEALED);
-	/* The granted cluster may be the one that is set aside. */
-	the->aside.missing = 0;
-	the->aside.down = the->aside.hung = false;
-	for (unsigned i = 0; i < SERVERS; i++) {
-		the->server[i].down = the->server[i].hung = false;
-		the->server[i].missing = 0;
-	}
+	for (unsigned i = 0; i < SERVERS; i++)
+		come_up(i);
 	if (the->pinned_objects) {
 		if (chaos_random(2))
 			put_back_aside();
@@ -400,14 +409,6 @@ static void settle(void)
 		broken("H11: a restart writes nothing", "at %.3f", (double)the->last_write / 1e9);
 	if (the->now - the->phase_began >= AGAIN_FOR)
 		enter(PHASE_DONE);
-}
-
-static void come_up(unsigned id)
-{
-	if (the->server[id].down || the->server[id].hung || the->server[id].missing)
-		chaos_say("server %u is up and whole", id);
-	the->server[id].down = the->server[id].hung = false;
-	the->server[id].missing = 0;
 }
 
 static void promoted(uint64_t life)

@@ -99,6 +99,7 @@ struct server {
 	struct change *changes;
 	size_t change_count, change_room;
 	bool down, hung, watch_lists, prunes;
+	int64_t restored_until; /* a backup is restored, which takes its time: down at least until then */
 	uint32_t missing; /* bits of kinds that this server does not know */
 	/* A backup. */
 	uint64_t saved_version;
