@@ -39,6 +39,12 @@ static bool is_adoptable(const struct engine *engine, const struct item *item)
 	return engine->rejoin && (item->copy_chosen || !kind_row(item->kind)->labelled);
 }
 
+static bool is_ours(const struct engine *engine, const struct item *item)
+{
+	return item->copy == COPY_PRESENT ||
+	       (item->copy == COPY_FOREIGN && is_adoptable(engine, item));
+}
+
 /* Mirrored namespaces only (L82): its Namespace is chosen at the source and ours here (L66), or one
  * of an own past that is proven to be gone at the source. */
 static bool in_scope(const struct engine *engine, const struct item *item)
@@ -205,14 +211,15 @@ static struct decision judge_foreign(const struct engine *engine, const struct i
 		decision.why = "an object of that name is there that is no copy of the mirror";
 		return decision;
 	}
-	if (!home_is_ready(item) || item->copy_terminating)
+	if (!home_is_ready(item) || (item->copy_terminating && !item->copy_finalizers))
 		return waits;
 	if (item->shell)
 		return act(item, ENGINE_STRIP);
 	if (must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
-	/* Only a copy may be deleted, to be made anew (H7). */
-	if (item->recreate)
+	/* Only a copy may be deleted, to be made anew (H7); and nobody here does any more what its
+	 * finalizers wait for. */
+	if (item->recreate || item->copy_terminating)
 		return act(item, ENGINE_STRIP);
 	return owner_is_awaited(engine, item) ? waits : write(item, ENGINE_UPDATE);
 }
@@ -238,18 +245,24 @@ struct rewrite_pruned judge_pruned(const struct item *item)
 	return pruned;
 }
 
+static const struct decision newer = { .state = ITEM_BLOCKED,
+	.regressed = true,
+	.why = "the copy is of a later version than the source has" };
+
 /* Its copy is being deleted and still has finalizers: as the source's own object, or it is in the
  * way of that (situation 4). */
 static struct decision judge_going(const struct engine *engine, const struct item *item)
 {
 	if (!item->copy_finalizers)
 		return waits;
-	if (!item->terminating)
-		return act(item, ENGINE_STRIP);
-	if (item->copy_finalizers != item->source_finalizers || judge_body_differs(item) ||
-	    is_ahead(engine, item))
-		return write(item, ENGINE_UPDATE);
-	return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
+	if (item->terminating && item->copy_finalizers == item->source_finalizers &&
+	    !judge_body_differs(item) && !is_ahead(engine, item))
+		return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
+	if (is_newer(engine, item))
+		return newer;
+	if (must_be_archived(engine, item))
+		return act(item, ENGINE_ARCHIVE);
+	return item->terminating ? write(item, ENGINE_UPDATE) : act(item, ENGINE_STRIP);
 }
 
 static bool must_go_along(const struct item *item)
@@ -264,16 +277,14 @@ static struct decision judge_copy(const struct engine *engine, const struct item
 	bool finalizers =
 	    item->copy_finalizers != (must_go_along(item) ? item->source_finalizers : 0);
 	bool status = judge_status_differs(item);
+	bool anew = item->recreate || item->shell != item->copy_shell;
 
-	if (item->recreate || item->shell != item->copy_shell)
-		return item->copy_shell
-			   ? blocked("a token's Secret is never replaced by another type")
-		       : must_be_archived(engine, item) ? act(item, ENGINE_ARCHIVE)
-							: act(item, ENGINE_DELETE);
-	if ((body || status || finalizers) && is_newer(engine, item))
-		return (struct decision){ .state = ITEM_BLOCKED,
-			.regressed = true,
-			.why = "the copy is of a later version than the source has" };
+	if (anew && item->copy_shell)
+		return blocked("a token's Secret is never replaced by another type");
+	if ((anew || body || status || finalizers) && is_newer(engine, item))
+		return newer;
+	if (anew)
+		return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : ENGINE_DELETE);
 	if ((body || status || finalizers) && must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
 	if (body || finalizers)
@@ -443,8 +454,21 @@ static struct decision judge_outside(const struct engine *engine, const struct i
 	return outside;
 }
 
+/* Both are going here, and its finalizers keep its Namespace, too, whatever the source says of
+ * them: nobody here would ever do what they wait for. */
+static bool keeps_home(const struct engine *engine, const struct item *item)
+{
+	const struct item *home = item->space->self;
+
+	return kind_row(item->kind)->place == KIND_MIRRORED && home && is_ours(engine, home) &&
+	       home->copy_terminating && is_ours(engine, item) && item->copy_terminating &&
+	       item->copy_finalizers && (!is_of_later_term(engine, item) || engine->restore);
+}
+
 struct decision judge_item(const struct engine *engine, const struct item *item)
 {
+	if (keeps_home(engine, item))
+		return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : ENGINE_STRIP);
 	if (!in_scope(engine, item))
 		return judge_outside(engine, item);
 	if (item->source == SOURCE_UNKNOWN)

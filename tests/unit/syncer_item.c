@@ -265,6 +265,79 @@ static void a_copy_that_goes_is_kept_equal(void **state)
 	decides(ITEM_PENDING, ENGINE_STRIP);
 }
 
+/* I11, H10: also of what is going, an edit is archived before it is overwritten or let go, and
+ * nothing newer is. */
+static void I11_what_is_edited_while_it_goes_is_archived_first(void **state)
+{
+	struct decision decision;
+
+	(void)state;
+	for (unsigned along = 0; along < 2; along++) {
+		anew();
+		item->copy_terminating = true;
+		item->terminating = along;
+		item->copy_finalizers = item->source_finalizers = 4;
+		item->copy_body = B;
+		decides(ITEM_PENDING, ENGINE_ARCHIVE);
+		item->archived_version = 100;
+		decides(ITEM_PENDING, along ? ENGINE_FETCH : ENGINE_STRIP);
+		item->copy_source_version = 11;
+		decision = judge_item(&engine, item);
+		assert_true(decision.regressed);
+		assert_int_equal(decision.action, ENGINE_NONE);
+	}
+	anew();
+	item->recreate = true; /* to be deleted, and made anew of what is older */
+	decides(ITEM_PENDING, ENGINE_DELETE);
+	item->copy_source_version = 11;
+	assert_true(judge_item(&engine, item).regressed);
+}
+
+/* What is going keeps its Namespace, which goes here, too: whatever the source says of both. */
+static void a_namespace_that_goes_here_is_not_kept_by_finalizers(void **state)
+{
+	(void)state;
+	for (unsigned source = SOURCE_UNKNOWN; source <= SOURCE_LEFT; source++)
+		for (unsigned inside = SOURCE_UNKNOWN; inside <= SOURCE_LEFT; inside++) {
+			anew();
+			source_is(home, (enum source_state)source);
+			source_is(item, (enum source_state)inside);
+			home->braked = true;
+			home->copy_terminating = item->copy_terminating = true;
+			item->terminating = true;
+			assert_int_equal(judge_item(&engine, item).action, ENGINE_NONE);
+			item->copy_finalizers = item->source_finalizers = 4;
+			decides(ITEM_PENDING, ENGINE_STRIP);
+			item->copy_body = B;
+			decides(ITEM_PENDING, ENGINE_ARCHIVE);
+		}
+	item->copy_body = A;
+	item->copy_term = 3; /* never over a higher one (H9), unless a person said so */
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
+	engine.restore = true;
+	item->archived_version = 100;
+	decides(ITEM_PENDING, ENGINE_STRIP);
+	engine.restore = false;
+	item->copy_term = 2;
+	copy_is(home, COPY_UNSURE); /* is it ours? */
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
+	copy_is(home, COPY_FOREIGN);
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
+	engine.rejoin = true; /* an own past goes as a copy does */
+	decides(ITEM_PENDING, ENGINE_STRIP);
+	copy_is(item, COPY_FOREIGN);
+	decides(ITEM_PENDING, ENGINE_STRIP);
+	engine.rejoin = false;
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
+	copy_is(home, COPY_PRESENT);
+	copy_is(item, COPY_PRESENT);
+	item->copy_terminating = false;
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
+	item->copy_terminating = true;
+	home->copy_terminating = false;
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
+}
+
 /* L85 */
 static void L85_a_token_and_another_secret_never_become_each_other(void **state)
 {
@@ -488,6 +561,8 @@ int main(void)
 		STORY(I11_what_is_only_here_is_archived_first),
 		STORY(H13_an_owner_is_awaited),
 		STORY(a_copy_that_goes_is_kept_equal),
+		STORY(I11_what_is_edited_while_it_goes_is_archived_first),
+		STORY(a_namespace_that_goes_here_is_not_kept_by_finalizers),
 		STORY(L85_a_token_and_another_secret_never_become_each_other),
 		STORY(I11_a_namespace_goes_when_what_is_in_it_is_known_and_kept),
 		STORY(H8_a_held_deletion_is_noted_once),

@@ -11,8 +11,33 @@
 
 static char found[700];
 
+/* For a trace: is it soon to be called broken? */
+static bool is_late(void)
+{
+	return the->trace && the->now - the->phase_began > S(890);
+}
+
+static void show(const char *where, const struct object *object)
+{
+	char *text = json_dumps(object->value, 0);
+
+	chaos_say(
+	    "%s %s (%s)", where, text, process_explain(object->kind, object->space, object->name));
+	free(text);
+}
+
+/* What may keep a Namespace from going. */
+static void show_inside(const char *space)
+{
+	for (unsigned i = 0; i < the->server[OWN].count; i++)
+		if (strcmp(the->server[OWN].objects[i]->space, space) == 0)
+			show("inside", the->server[OWN].objects[i]);
+}
+
 static const char *say(const struct object *object, const char *what)
 {
+	if (object->kind == KIND_NAMESPACE && is_late())
+		show_inside(object->name);
 	(void)snprintf(found, sizeof(found), "%s %s%s%s %s (%s)", kind_row(object->kind)->kind,
 	    object->space, *object->space ? "/" : "", object->name, what,
 	    process_explain(object->kind, object->space, object->name));
@@ -68,7 +93,11 @@ static bool is_blocked(const struct object *object, const struct object *copy)
 	if (the->server[OWN].prunes &&
 	    json_is_true(kube_json_at(object->value, "spec", "bad", NULL)))
 		return true;
-	if (copy && !*label_of(copy->value, COPY))
+	/* In a rejoin it becomes a copy, if it could be one (C12). */
+	if (copy && !*label_of(copy->value, COPY) &&
+	    !(the->rejoin && is_chosen(copy) &&
+		is_shell_secret(object->kind, object->value) ==
+		    is_shell_secret(copy->kind, copy->value)))
 		return true;
 	if (object->kind == KIND_SECRET && is_shell_secret(object->kind, object->value)) {
 		const char *account = note_of(object->value, "kubernetes.io/service-account.name");
@@ -134,13 +163,9 @@ static const char *compare(const struct object *object, const struct object *cop
 	/* A token's shell is made once and left alone (L85). */
 	equal = same(there, here) || (is_shell_secret(object->kind, object->value) &&
 					 is_shell_secret(copy->kind, copy->value));
-	if (!equal && the->trace && the->now - the->phase_began > S(890)) {
-		char *a = json_dumps(object->value, 0), *b = json_dumps(copy->value, 0);
-
-		chaos_say("there %s", a);
-		chaos_say("here  %s", b);
-		free(a);
-		free(b);
+	if (!equal && is_late()) {
+		show("there", object);
+		show("here", copy);
 	}
 	json_decref(there);
 	json_decref(here);

@@ -427,6 +427,10 @@ static void check_content(
 		    kind_row(place->kind)->kind, place->space, name);
 	if (was && !same(was, now))
 		destroys(before, "it is overwritten");
+	else if (was && *meta(before->value, "deletionTimestamp") &&
+		 place->kind != KIND_NAMESPACE &&
+		 !json_array_size(kube_json_at(body, "metadata", "finalizers", NULL)))
+		destroys(before, "its last finalizer goes, and so does it");
 	json_decref(was);
 }
 

@@ -332,13 +332,32 @@ static void publish(struct server *source)
 	}
 }
 
+/* What is somebody else's and is going, its own controller lets go. The mirror's rights on Secrets
+ * and accounts go with the binding of a Namespace that is going: an administrator takes over. */
+static void finish_foreign(struct server *own)
+{
+	for (unsigned i = own->count; i-- > 0;) {
+		struct object *object = i < own->count ? own->objects[i] : NULL;
+		bool copy = object && *label_of(object->value, COPY);
+
+		if (!object || !*meta(object->value, "deletionTimestamp"))
+			continue;
+		if ((!copy && !the->rejoin) ||
+		    (kind_row(object->kind)->each &&
+			!server_find(own, KIND_ROLE_BINDING, object->space, KIND_MIRROR_BINDING)))
+			end_finalizers(own, object);
+	}
+}
+
 void people_act(void)
 {
 	struct server *source = &the->server[SOURCE], *own = &the->server[OWN];
 
 	publish(source);
-	if (the->phase != PHASE_CHAOS)
+	if (the->phase != PHASE_CHAOS) {
+		finish_foreign(own);
 		return;
+	}
 	if (the->role == AS_LEADING) {
 		work(own);
 	} else {
@@ -383,22 +402,12 @@ void people_begin(void)
 
 void people_calm(void)
 {
-	struct server *source = &the->server[SOURCE], *own = &the->server[OWN];
+	struct server *source = &the->server[SOURCE];
 
 	for (unsigned i = source->count; i-- > 0;)
 		if (i < source->count && *meta(source->objects[i]->value, "deletionTimestamp") &&
 		    often(70))
 			end_finalizers(source, source->objects[i]);
-	/* A Namespace of the own hub that is going must be able to go. */
-	for (unsigned i = own->count; i-- > 0;) {
-		const struct object *home;
-
-		if (i >= own->count)
-			continue;
-		home = server_find(own, KIND_NAMESPACE, "", own->objects[i]->space);
-		if (home && *meta(home->value, "deletionTimestamp"))
-			end_finalizers(own, own->objects[i]);
-	}
 	for (unsigned i = source->count; i-- > 0;) {
 		const struct object *home;
 
