@@ -212,7 +212,6 @@ static void come_up(unsigned id)
 
 static void put_back_aside(void)
 {
-	the->other_until = the->now;
 	server_close(&the->server[SOURCE]);
 	the->server[SOURCE] = the->aside;
 	the->aside = (struct server){ 0 };
@@ -225,7 +224,6 @@ static void put_back_aside(void)
 /* `peer accept` (M12): the other cluster is the source from here on, under a term of its own. */
 static void accept_other(void)
 {
-	the->other_until = the->now;
 	server_close(&the->aside);
 	the->aside = (struct server){ 0 };
 	json_decref(the->pinned_objects);

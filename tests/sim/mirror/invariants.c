@@ -311,14 +311,12 @@ void invariants_life(void)
 /* No number of writes: a restore raised the versions. */
 #define JUMP 500000000
 
-void invariants_on_list(const struct filter *filter, uint64_t version)
+void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version)
 {
 	char key[100];
 	json_int_t before;
 
-	/* What a stranger said may still be on its way when the granted cluster is back. */
-	if (strcmp(the->server[SOURCE].uid, the->pinned) != 0 ||
-	    (the->other_until && the->now - the->other_until < FOUND_OUT_NS))
+	if (strcmp(cluster, the->pinned) != 0)
 		return;
 	(void)snprintf(key, sizeof(key), "%d/%s", (int)filter->kind, filter->space);
 	before = json_integer_value(json_object_get(the->listed, key));

@@ -99,8 +99,9 @@ struct server {
 	struct change *changes;
 	size_t change_count, change_room;
 	bool down, hung, watch_lists, prunes;
-	int64_t restored_until; /* a backup is restored, which takes its time: down at least until then */
-	uint32_t missing; /* bits of kinds that this server does not know */
+	int64_t restored_until; /* a backup is restored, which takes its time: down at least until
+				   then */
+	uint32_t missing;       /* bits of kinds that this server does not know */
 	/* A backup. */
 	uint64_t saved_version;
 	int epoch;     /* counts restores */
@@ -141,7 +142,8 @@ struct request {
 	} filter;
 	uint64_t position;
 	int64_t ends, heard;
-	json_t *answer; /* on its way back */
+	char cluster[37]; /* which took it up */
+	json_t *answer;   /* on its way back */
 	int status;
 	char warning[128];
 	int retry_after_s;
@@ -215,7 +217,6 @@ struct mirror {
 	json_t *listed;         /* "kind/space": newest version that a list showed in this life */
 	int64_t restored_at;    /* when the source's last restore was */
 	int64_t other_since;    /* another cluster answers, and the elector has to notice it */
-	int64_t other_until;    /* the last one is gone, or accepted, since then; 0: never */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
 	bool confirmed; /* a person let held deletions go */
@@ -350,8 +351,8 @@ void invariants_on_request(const struct request *request);
 /* It is about to be done on the own hub. */
 void invariants_on_write(enum kube_verb verb, const struct place *place,
     const struct object *before, const json_t *body);
-/* A list was handed out whole. */
-void invariants_on_list(const struct filter *filter, uint64_t version);
+/* A list of that cluster came through whole. */
+void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version);
 void invariants_life(void); /* a new life remembers nothing */
 
 /* --- equal.c --------------------------------------------------------------------------------- */

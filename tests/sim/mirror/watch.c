@@ -256,7 +256,7 @@ static bool send_initial(struct request *request)
 	if (!more || !send_bookmark(request, version, true))
 		return false;
 	if (request->server->id == SOURCE)
-		invariants_on_list(&request->filter, version);
+		invariants_on_list(&request->filter, request->cluster, version);
 	return true;
 }
 

@@ -120,6 +120,7 @@ static void finish(struct request *request, int status, const json_t *body)
 	kube_done_fn *done = request->done;
 	void *arg = request->arg;
 	struct filter filter;
+	char cluster[37];
 	uint64_t version;
 	bool listed;
 
@@ -142,12 +143,13 @@ static void finish(struct request *request, int status, const json_t *body)
 		 !*kube_json_text(json_object_get(body, "metadata"), "continue");
 	listed = listed && request->target == CREDENTIAL_PEER_SYNCER && !request->filter.one;
 	filter = request->filter;
+	memcpy(cluster, request->cluster, sizeof(cluster));
 	version = version_of(body);
 	drop(request);
 	if (done)
 		done(arg, &answer);
 	if (listed)
-		invariants_on_list(&filter, version);
+		invariants_on_list(&filter, cluster, version);
 	buf_free(&text);
 }
 
@@ -311,6 +313,7 @@ void wire_arrive(uint64_t id)
 		request->answered = true;
 		return;
 	}
+	memcpy(request->cluster, server->uid, sizeof(request->cluster));
 	if (!overloaded(request, &reply))
 		serve(request, &reply);
 	request->answered = true;
