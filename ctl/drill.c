@@ -170,7 +170,7 @@ static void judge_credentials(struct drill *drill, const json_t *document)
 	add_step(drill, "credentials usable", ok, text);
 }
 
-static void put_text(const struct drill *drill, const char *verdict, struct buf *out)
+static void put_text(const struct drill *drill, bool tried, const char *verdict, struct buf *out)
 {
 	const json_t *step;
 	size_t i;
@@ -183,8 +183,9 @@ static void put_text(const struct drill *drill, const char *verdict, struct buf 
 		show_text(out, member_text(step, "text"));
 		buf_puts(out, "\n");
 	}
-	buf_puts(out,
-	    "  not tried: the end of the mirror, the claim for good, the fence, the workload\n");
+	if (tried)
+		buf_puts(out, "  not tried: the end of the mirror, the claim for good, the fence, "
+			      "the workload\n");
 	show_text(out, verdict);
 	buf_puts(out, "\n");
 }
@@ -223,7 +224,7 @@ static enum ctl_exit conclude(const struct drill *drill, const json_t *document,
 	if (as_json)
 		put_json(drill, document, verdict, out);
 	else
-		put_text(drill, verdict, out);
+		put_text(drill, stands_by(document), verdict, out);
 	if (drill->would)
 		return CTL_DONE;
 	err_set(err, "drill: not everything is as a takeover needs it");

@@ -243,6 +243,7 @@ static void a_drill_says_what_would_come_of_it(void **state)
 	assert_int_equal(RUN("drill"), CTL_REFUSED);
 	assert_non_null(strstr(out.data, "drill: this hub is no Standby: nothing was tried\n"));
 	assert_null(strstr(out.data, "rehearsed"));
+	assert_null(strstr(out.data, "not tried:"));
 	assert_string_equal(asked(), "{\"verb\":\"promote\",\"check\":true}\n");
 	/* What the elector cannot do now, or has seen fail, is a NO. */
 	buf_clear(&out);
