@@ -143,13 +143,19 @@ func (r *run) impossibleTerm(ctx context.Context, w *pair.Worker, root, rogue *k
 		last-- // its terms are even
 	}
 	floor := maxTerm(w)
+	led, _ := see.Leading(leads)
 	if _, err := rogue.Patch(ctx, active+"?force=true&fieldManager=understudy", kube.ApplyPatch,
 		claimText(other.Name, other.Cluster.URL(), last)); err != nil {
 		return err
 	}
 	r.check("a term at the limit of what can be: the worker stays, its floor stays (C7)", errors.Join(
 		stays(ctx, 2*time.Second, func() error { return handedOnly(w, leads) }), floorIs(w, floor)))
-	r.check("a term at the limit: the hub goes on leading", r.is(ctx, leads, "Leading"))
+	r.check("a term at the limit: the hub goes on leading", see.Eventually(ctx, patience, func() error {
+		if now, _ := see.Leading(leads); now != led {
+			return fmt.Errorf("%s leads with term %d, before %d", leads.Name, now, led)
+		}
+		return r.is(ctx, leads, "Leading")
+	}))
 	if err := root.Delete(ctx, active); err != nil {
 		return err
 	}
@@ -164,7 +170,18 @@ func (r *run) withoutRule(ctx context.Context, w *pair.Worker, root *kube.Client
 		[]byte(`[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/x-kubernetes-validations"}]`)); err != nil {
 		return err
 	}
-	kube.Pause(ctx, 500*time.Millisecond)
+	now, err := told(ctx, w, leads)
+	if err != nil {
+		return err
+	}
+	// The server follows its definitions with a moment's delay, and a rehearsal comes with each start only.
+	if err := see.Eventually(ctx, patience, func() error {
+		_, err := root.Patch(ctx, active+"?force=true&fieldManager=understudy&dryRun=All", kube.ApplyPatch,
+			claimText(leads.Name, leads.Cluster.URL(), now-1))
+		return err
+	}); err != nil {
+		return fmt.Errorf("the server lets a term fall: %w", err)
+	}
 	restartRepointer(other)
 	r.check("a CRD without the rule: the Standby's rehearsal says no-fence (H20)", see.Eventually(ctx, patience, func() error {
 		return shows(ctx, other, w, "no-fence")

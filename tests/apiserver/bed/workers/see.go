@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 var active = pair.Controllers.Path("", "active")
@@ -55,6 +57,17 @@ func follows(ctx context.Context, w *pair.Worker, h *pair.Hub) error {
 	return handed(w, h, o.Int("spec", "term"))
 }
 
+// keeps is nil while a worker stays with a hub, for longer than one look: it is told so, hands it over, and
+// neither the hub nor its certificate was found wrong. A look may be late on a busy machine.
+func keeps(ctx context.Context, w *pair.Worker, h *pair.Hub) error {
+	term, err := told(ctx, w, h)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Fault(), handed(w, h, term), hasNot(ctx, w, "ControllerConnected", "False Refused"),
+		hasNot(ctx, w, "ControllerConnected", "False CertVerificationFailed"))
+}
+
 // handed is nil when the worker's software reads that hub and that term.
 func handed(w *pair.Worker, h *pair.Hub, term int64) error {
 	if bare(w.Handed("endpoint")) != h.Cluster.URL() || w.Handed("term") != strconv.FormatInt(term, 10) {
@@ -95,6 +108,17 @@ func has(ctx context.Context, w *pair.Worker, kind, want string) error {
 		return fmt.Errorf("%s is %q, not %q", kind, got, want)
 	}
 	return nil
+}
+
+// holds is has for a while: a try that got no answer in time, as on a busy machine, says nothing else.
+func holds(ctx context.Context, w *pair.Worker, long time.Duration, kind, want string) error {
+	return errors.Join(stays(ctx, long, func() error {
+		err := has(ctx, w, kind, want)
+		if err != nil && hasNot(ctx, w, kind, "False Unreachable") != nil {
+			return nil
+		}
+		return err
+	}), see.Eventually(ctx, patience, func() error { return has(ctx, w, kind, want) }))
 }
 
 // state is what a hub says of a worker, "" when it says nothing.
@@ -144,7 +168,7 @@ type claim struct {
 // watchHistory follows a worker's object until the context ends.
 func watchHistory(ctx context.Context, w *pair.Worker) *history {
 	h := &history{worker: w}
-	see := func(o kube.Object) {
+	take := func(o kube.Object) {
 		if o.Name() == "active" {
 			h.add(claim{o.Text("spec", "identity"), o.Int("spec", "term"), time.Now()})
 		}
@@ -153,7 +177,7 @@ func watchHistory(ctx context.Context, w *pair.Worker) *history {
 		for ctx.Err() == nil {
 			w.Admin.ListWatch(ctx, pair.Controllers.Path("", ""), func(all []kube.Object) error {
 				for _, o := range all {
-					see(o)
+					take(o)
 				}
 				return nil
 			}, func(e kube.Event) error {
@@ -161,7 +185,7 @@ func watchHistory(ctx context.Context, w *pair.Worker) *history {
 				case "DELETED":
 					h.forget()
 				case "ADDED", "MODIFIED":
-					see(e.Object)
+					take(e.Object)
 				}
 				return nil
 			})

@@ -226,7 +226,8 @@ status: {secretName: kubeslice-rbac-worker-NAME, registrationStatus: Registered}
 `, "NAME", name)
 }
 
-// role waits for HubRole/self, the API server's own view of the hub.
+// role waits for HubRole/self, the API server's own view of the hub, and for the page of one that leads,
+// which opens once the server lets writers in.
 func (r *run) role(ctx context.Context, h *pair.Hub, want string) error {
 	return see.Eventually(ctx, patience, func() error {
 		if err := h.Fault(); err != nil {
@@ -235,6 +236,9 @@ func (r *run) role(ctx context.Context, h *pair.Hub, want string) error {
 		o, err := h.Admin.Get(ctx, pair.HubRoles.Path("", "self"))
 		if err == nil && o.Text("spec", "role") != want {
 			err = fmt.Errorf("%s is %s, not %s", h.Name, o.Text("spec", "role"), want)
+		}
+		if _, open := see.Leading(h); err == nil && open != (want == "Leading") {
+			err = fmt.Errorf("%s is %s, its page open: %v", h.Name, want, open)
 		}
 		return err
 	})
