@@ -80,20 +80,23 @@ func (s *suite) leaseAsParameter(ctx context.Context) error {
 		}
 	}
 	s.report("control: a Lease as parameter is followed at first", "")
-	for _, step := range []func() error{
-		func() error { return admin.Delete(ctx, policyBindings.Path("", "control")) }, wait(accepted),
-		func() error { kube.Pause(ctx, forgotten); return nil },
-		bind, wait("CONTROL"),
-		func() error { return holder("hub-a") },
-	} {
-		if err := step(); err != nil {
-			return err
+	// A busy server may not have forgotten the parameter by the time that it is bound anew.
+	wrong := "it follows: the reason why the policies take HubRole is gone (C1)"
+	for span := forgotten; wrong != "" && span <= 8*forgotten; span *= 2 {
+		for _, step := range []func() error{
+			func() error { return holder("nobody") },
+			func() error { return admin.Delete(ctx, policyBindings.Path("", "control")) }, wait(accepted),
+			func() error { kube.Pause(ctx, span); return nil },
+			bind, wait("CONTROL"),
+			func() error { return holder("hub-a") },
+		} {
+			if err := step(); err != nil {
+				return err
+			}
 		}
-	}
-	err := s.awaitFor(ctx, frozenFor, "the verdict on a Lease", verdict(accepted))
-	wrong := ""
-	if err == nil {
-		wrong = "it follows: the reason why the policies take HubRole is gone (C1)"
+		if err := s.awaitFor(ctx, frozenFor, "the verdict on a Lease", verdict(accepted)); err != nil {
+			wrong = ""
+		}
 	}
 	s.report("control: bound anew, its verdict stands still although the Lease changed", wrong)
 	for _, remove := range []string{policyBindings.Path("", "control"), policies.Path("", "control"), path} {

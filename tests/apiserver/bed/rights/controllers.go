@@ -13,7 +13,7 @@ import (
 )
 
 // controllerPatience is for the cluster's controllers, which work in rounds.
-const controllerPatience = 30 * time.Second
+const controllerPatience = 2 * time.Minute
 
 // controllers: the cluster's own controllers work in the mirror of a Standby (C2): a fence that
 // stops them leaves token Secrets empty and Namespaces Terminating for ever.

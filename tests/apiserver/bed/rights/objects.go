@@ -229,8 +229,9 @@ func event(name string) kube.Object {
 		"reason":         "Test", "type": "Normal", "message": "none", "source": map[string]any{"component": "understudy"}})
 }
 
-// patience is how long the API server may take to follow: its informers need less than a second.
-const patience = 3 * time.Second
+// patience is how long the API server may take to follow: its informers need less than a second, more
+// on a busy machine, and less than the half a minute after which it looks for everything anew.
+const patience = 20 * time.Second
 
 // await returns when try has no error any more, or with its last one.
 func (s *suite) await(ctx context.Context, what string, try func() error) error {
