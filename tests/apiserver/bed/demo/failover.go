@@ -8,6 +8,7 @@ import (
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/bed/see"
 )
 
 // failOver kills hub-a without warning and sees hub-b take over, step by step.
@@ -26,18 +27,13 @@ func (s *story) failOver(ctx context.Context) error {
 	attested := s.watchWitness(ctx)
 	s.kill = time.Now()
 	s.a.Kill()
+	ends := time.Now().Add(see.Remaining(s.a)) // nobody writes the page any more
 	if s.OnlyController {
 		s.fact("hub-a", "KILLED: its understudyd, with SIGKILL; its API server goes on answering")
 	} else {
 		s.a.Cluster.Kill(cluster.ControlPlane...)
 		s.fact("hub-a", "KILLED: its API server, etcd and understudyd, all with SIGKILL")
 	}
-	closed := make(chan time.Time, 1)
-	go func() {
-		if at, _, err := page(ctx, s.a, false, patience); err == nil {
-			closed <- at
-		}
-	}()
 
 	claim, err := await(ctx, claimed, patience)
 	if err != nil {
@@ -45,19 +41,21 @@ func (s *story) failOver(ctx context.Context) error {
 	}
 	s.result.Detection = claim.At.Sub(s.kill)
 	// Nobody waits for an answer that does not come, and a killed process gives none.
-	if got, err := await(ctx, attested, 3*time.Second); err == nil {
+	span := patience
+	if s.Disturb != nil {
+		span = 3 * time.Second
+	}
+	if got, err := await(ctx, attested, span); err == nil {
 		if err := s.tellWitness(got); err != nil {
 			return err
 		}
 	} else if s.Disturb == nil {
 		return fmt.Errorf("worker-1's follower answers hub-b's question: %w", err)
 	}
-	select {
-	case at := <-closed:
-		s.factAt(at, "hub-a", "its fence page has run out; nobody had to close it")
-	default:
-		return fmt.Errorf("hub-b claims while hub-a's fence page is still open")
+	if _, leads := leading(s.a); leads || claim.At.Before(ends) {
+		return fmt.Errorf("hub-b claims %v before hub-a's fence page runs out; it leads: %v", ends.Sub(claim.At), leads)
 	}
+	s.factAt(ends, "hub-a", "its fence page has run out; nobody had to close it")
 	annotations := claim.Object.Get("metadata", "annotations")
 	s.factAt(claim.At, "hub-b", "silence is proven; promotion: claims its own Lease with term %v", term(annotations))
 	at, opened, err := page(ctx, s.b, true, patience)

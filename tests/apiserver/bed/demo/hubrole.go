@@ -9,7 +9,8 @@ import (
 	"understudy.test/bed/pair"
 )
 
-// restored is how soon HubRole is what it was, whatever another hand made of it (C2).
+// restored is how soon HubRole is what it was, whatever another hand made of it (C2), and ten answers of
+// an API server that is busy. Without a watch it would be written every ten seconds.
 const restored = 5 * time.Second
 
 // hubRoleOfAnotherHand deletes HubRole/self on both hubs, and writes a false role and a false term
@@ -26,7 +27,7 @@ func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
 		}
 		role, term := before.Text("spec", "role"), before.Int("spec", "term")
 		other := map[string]string{"Leading": "Standby", "Standby": "Leading"}[role]
-		var worst time.Duration
+		var worst, answer time.Duration
 		for _, hand := range []func() error{
 			func() error { return h.Admin.Delete(ctx, path) },
 			func() error { _, err := h.Admin.Merge(ctx, path, spec(other, term)); return err },
@@ -37,7 +38,9 @@ func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
 				return err
 			}
 			at, err := until(ctx, patience, 2*time.Millisecond, func() bool {
+				asked := time.Now()
 				o, err := h.Admin.Get(ctx, path)
+				answer = max(answer, time.Since(asked))
 				return err == nil && o.Text("spec", "role") == role && o.Int("spec", "term") == term
 			})
 			if err != nil {
@@ -46,8 +49,8 @@ func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
 			worst = max(worst, at.Sub(begin))
 			kube.Pause(ctx, 300*time.Millisecond) // two hands within 200 ms are made good together
 		}
-		if worst > restored {
-			return fmt.Errorf("%s: HubRole was restored after %v, want at most %v", h.Name, worst, restored)
+		if most := restored + 10*answer; worst > most {
+			return fmt.Errorf("%s: HubRole was restored after %v, want at most %v", h.Name, worst, most)
 		}
 		history := before.List("status", "history")
 		if _, err := until(ctx, patience, 50*time.Millisecond, func() bool {
@@ -59,8 +62,8 @@ func (s *story) hubRoleOfAnotherHand(ctx context.Context) error {
 		s.fact(h.Name, "HubRole deleted, its role and its term changed by hand: %s again within %d ms, with its history of %d",
 			role, worst.Milliseconds(), len(history))
 	}
-	if _, leads := leading(s.a); !leads {
-		return fmt.Errorf("hub-a does not lead any more")
+	if _, _, err := page(ctx, s.a, true, patience); err != nil {
+		return fmt.Errorf("hub-a does not lead any more: %w", err)
 	}
 	return nil
 }

@@ -3,8 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -40,17 +38,10 @@ func (s *story) pauseHolds(ctx context.Context) error {
 	if _, leads := leading(s.b); leads {
 		return fmt.Errorf("hub-b was promoted although it is paused")
 	}
-	reply, err := http.Get(s.b.HTTP() + "/metrics")
-	if err != nil {
+	if err := s.inMetricsOf(ctx, s.b, "understudy_paused 1\n", `promotions_aborted_total{reason="paused"}`); err != nil {
 		return err
 	}
-	metrics, _ := io.ReadAll(reply.Body)
-	reply.Body.Close()
-	if !strings.Contains(string(metrics), "understudy_paused 1\n") ||
-		!strings.Contains(string(metrics), `promotions_aborted_total{reason="paused"}`) {
-		return fmt.Errorf("the metrics do not tell the pause")
-	}
-	if _, err := s.ctl(ctx, s.b, 0, "no automatic promotion: paused for another", "status"); err != nil {
+	if _, err := s.ctlSoon(ctx, s.b, 0, "no automatic promotion: paused for another", "status"); err != nil {
 		return err
 	}
 	s.fact("hub-b", "paused: hub-a's understudyd is dead for 3 thresholds, hub-b says that it would promote, and does not")
@@ -94,7 +85,7 @@ func (s *story) strangeLeases(ctx context.Context) error {
 		}
 		kube.Pause(ctx, 600*time.Millisecond) // a look, at least
 		var class string
-		if _, err := until(ctx, 10*time.Second, 50*time.Millisecond, func() bool {
+		if _, err := until(ctx, patience, 50*time.Millisecond, func() bool {
 			o, err := s.b.Status(ctx)
 			class = o.Text("peer", "class")
 			return err == nil && class == strange.class
@@ -132,19 +123,10 @@ func (s *story) longLeaseIsTold(ctx context.Context) error {
 	if _, err := logged(ctx, s.b.Log(), "the peer's lease lasts", patience); err != nil {
 		return fmt.Errorf("hub-b's log says how long the peer's Lease lasts: %w", err)
 	}
-	if _, err := s.ctl(ctx, s.b, 0, "the peer's Lease lasts more than 300 s", "status"); err != nil {
+	if _, err := s.ctlSoon(ctx, s.b, 0, "the peer's Lease lasts more than 300 s", "status"); err != nil {
 		return err
 	}
-	reply, err := http.Get(s.b.HTTP() + "/metrics")
-	if err != nil {
-		return err
-	}
-	defer reply.Body.Close()
-	metrics, err := io.ReadAll(reply.Body)
-	if err == nil && !strings.Contains(string(metrics), "understudy_peer_lease_duration_seconds 4294967.295\n") {
-		err = fmt.Errorf("the metrics do not tell how long the peer's Lease lasts")
-	}
-	return err
+	return s.inMetricsOf(ctx, s.b, "understudy_peer_lease_duration_seconds 4294967.295\n")
 }
 
 // strangeServer puts a gateway in the place of hub-a's API server, and something that answers with
@@ -159,7 +141,7 @@ func (s *story) strangeServer(ctx context.Context) error {
 		if _, err := fault.Tell(ctx, s.a.Cluster.ProxySocket(), words...); err != nil {
 			return err
 		}
-		if _, err := until(ctx, 10*time.Second, 50*time.Millisecond, func() bool {
+		if _, err := until(ctx, patience, 50*time.Millisecond, func() bool {
 			o, err := s.b.Status(ctx)
 			return err == nil && o.Text("peer", "class") == "blind"
 		}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"understudy.test/bed/cluster"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
+	"understudy.test/fence"
 )
 
 // rotated are the steps about credentials and a configuration that change under a running pair.
@@ -86,27 +87,42 @@ func (s *story) undisturbed(h *pair.Hub) string {
 	return fmt.Sprint(h.Daemon().Pid(), s.pid(h, "elector"), s.pid(h, "observer"), s.pid(h, "monitor"), h.Workload())
 }
 
-// steady watches hub-a's page until it is told to end, and returns how often it was seen closed.
-func (s *story) steady() (end func() int) {
-	stop, done, closed := make(chan struct{}), make(chan struct{}), 0
+// steady watches hub-a's page until it is told to end; then it is nil when the page never was closed.
+func (s *story) steady() (end func() error) {
+	stop, done, mark := make(chan struct{}), make(chan struct{}), logSize(s.a.Log())
+	closed, begin := 0, time.Now()
+	var first, last time.Duration
+	var none error
 	go func() {
 		defer close(done)
+		page, err := fence.Open(s.a.FencePage()) // which is never replaced
+		if none = err; err != nil {
+			return
+		}
+		defer page.Close()
 		for {
 			select {
 			case <-stop:
 				return
 			default:
 			}
-			if _, leads := leading(s.a); !leads {
+			if _, leads := page.Term(); !leads {
+				if last = time.Since(begin); closed == 0 {
+					first = last
+				}
 				closed++
 			}
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	return func() int {
+	return func() error {
 		close(stop)
 		<-done
-		return closed
+		if closed == 0 {
+			return none
+		}
+		return fmt.Errorf("hub-a's page was seen closed %d times, from %v to %v of %v; meanwhile it said:\n%s", closed,
+			first, last, time.Since(begin), grepLines(logSince(s.a.Log(), mark), "elector"))
 	}
 }
 
@@ -158,8 +174,8 @@ func (s *story) rotate(ctx context.Context) error {
 	s.fact("hub-a", "its metrics say when the elector's new token expires")
 	// The old connections are there still, the new token is used: leadership goes on.
 	kube.Pause(ctx, 3*time.Second)
-	if n := closed(); n != 0 {
-		return fmt.Errorf("hub-a's page was seen closed %d times during the rotation", n)
+	if err := closed(); err != nil {
+		return fmt.Errorf("during the rotation %w", err)
 	}
 	if after := s.undisturbed(s.a); after != before {
 		return fmt.Errorf("processes of hub-a were started anew: %s, before %s", after, before)
@@ -233,8 +249,8 @@ func (s *story) rotateBadly(ctx context.Context) error {
 	if _, err := logged(ctx, s.a.Log(), "credential elector: elector uses generation 3", patience); err != nil {
 		return fmt.Errorf("after all that a good one: %w", err)
 	}
-	if n := closed(); n != 0 {
-		return fmt.Errorf("hub-a's page was seen closed %d times", n)
+	if err := closed(); err != nil {
+		return err
 	}
 	if after := s.undisturbed(s.a); after != before {
 		return fmt.Errorf("processes of hub-a were started anew: %s, before %s", after, before)
@@ -280,11 +296,17 @@ func (s *story) refusedCredential(ctx context.Context) error {
 		_, err := s.a.Admin.Merge(ctx, path+"/status", kube.Object{"status": map[string]any{"activeController": nil}})
 		return err
 	}
-	if err := disclaim(); err != nil {
-		return err
-	}
-	if _, err := logged(ctx, s.a.Log(), "credential publisher: the server does not take it (401)", patience); err != nil {
-		return fmt.Errorf("hub-a notices the 401 of its publisher: %w", err)
+	// Until the server has forgotten that it knew the token, the publisher's answer to this is taken.
+	var problem error
+	if _, err := until(ctx, 2*patience, 2*time.Second, func() bool {
+		log, _ := os.ReadFile(s.a.Log())
+		if strings.Contains(string(log), "credential publisher: the server does not take it (401)") {
+			return true
+		}
+		problem = disclaim()
+		return problem != nil
+	}); err != nil || problem != nil {
+		return fmt.Errorf("hub-a notices the 401 of its publisher: %w, %w", err, problem)
 	}
 	text, _, err := fresh(ctx, s.a.Cluster, pair.Namespace, "understudy-publisher", time.Hour)
 	if err != nil {
@@ -427,7 +449,7 @@ func (s *story) reloadBadly(ctx context.Context) error {
 	for _, bad := range []struct{ name, from, to, word string }{
 		{"a key that does not exist", "allow-missing: []", "allow-mising: []", "understudyctl check-config"},
 		{"a file cut in half", string(good[len(good)/2:]), "", "understudyctl check-config"},
-		{"another lease duration", "duration: 3s", "duration: 4s", "takes a restart: lease"},
+		{"another lease duration", "duration: 15s", "duration: 16s", "takes a restart: lease"},
 		{"another identity", "uid-base: ", "uid-base: 1", "takes a restart: run"},
 	} {
 		text := strings.Replace(string(good), bad.from, bad.to, 1)
@@ -446,8 +468,8 @@ func (s *story) reloadBadly(ctx context.Context) error {
 		return err
 	}
 	kube.Pause(ctx, 2*time.Second)
-	if n := closed(); n != 0 {
-		return fmt.Errorf("hub-a's page was seen closed %d times", n)
+	if err := closed(); err != nil {
+		return err
 	}
 	if after := s.undisturbed(s.a); after != before {
 		return fmt.Errorf("processes of hub-a were started anew: %s, before %s", after, before)
@@ -478,11 +500,16 @@ func (s *story) reloadAddress(ctx context.Context) error {
 	}
 	// A look over a connection to the new name.
 	kube.Pause(ctx, 1500*time.Millisecond)
-	if o, err := s.a.Status(ctx); err != nil || o.Text("peer", "class") != "ok" {
-		return fmt.Errorf("hub-a sees its peer as %q over the new name: %w", o.Text("peer", "class"), err)
+	var class string
+	if _, err := until(ctx, patience, 50*time.Millisecond, func() bool {
+		o, err := s.a.Status(ctx)
+		class = o.Text("peer", "class")
+		return err == nil && class == "ok"
+	}); err != nil {
+		return fmt.Errorf("hub-a sees its peer as %q over the new name: %w", class, err)
 	}
-	if n := closed(); n != 0 {
-		return fmt.Errorf("hub-a's page was seen closed %d times", n)
+	if err := closed(); err != nil {
+		return err
 	}
 	if after := s.undisturbed(s.a); after != before {
 		return fmt.Errorf("processes of hub-a were started anew: %s, before %s", after, before)
@@ -555,8 +582,8 @@ func (s *story) reloadWorkers(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("worker-2 is %q, worker-1 %q after their removal: %w", s.workerState(ctx, "worker-2"), s.workerState(ctx, "worker-1"), err)
 	}
-	if n := closed(); n != 0 {
-		return fmt.Errorf("hub-a's page was seen closed %d times", n)
+	if err := closed(); err != nil {
+		return err
 	}
 	if after := s.undisturbed(s.a); after != before {
 		return fmt.Errorf("elector, observer, monitor or workload was started anew: %s, before %s", after, before)

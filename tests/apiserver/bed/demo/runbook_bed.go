@@ -139,7 +139,11 @@ func (r *runbook) recertify(ctx context.Context, h *pair.Hub) error {
 		return fmt.Errorf("the API server presents the new certificate: %w", err)
 	}
 	// Of all connections that would end with the old server, the one that the page is about.
-	return syscall.Kill(r.s.pid(r.s.a, "observer"), syscall.SIGKILL)
+	pid, err := r.s.aPid(ctx, r.s.a, "observer")
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // expire gives the publisher a token of its account that ends within seconds, and returns when it is in

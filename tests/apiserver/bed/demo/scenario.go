@@ -59,6 +59,9 @@ func RunScenario(ctx context.Context, o Options, name string, begin time.Time) (
 	if !known {
 		return nil, fmt.Errorf("no scenario %q, want one of %s", name, ScenarioNames())
 	}
+	if slices.Contains([]string{"reload", "bootstrap"}, name) {
+		o.Lease = pair.DefaultLease // what closes a page is told from a machine that is busy
+	}
 	p, err := pair.New(o.Root, o.Dir, o.Bed, o.Lease)
 	if err != nil {
 		return nil, err
@@ -104,6 +107,31 @@ func (s *story) ctlAs(ctx context.Context, h *pair.Hub, uid, code int, text stri
 			h.Name, strings.Join(words, " "), got, code, text, out)
 	}
 	return out, nil
+}
+
+// ctlSoon is ctl for what the hub will say soon: what its log, an API server or another of its processes
+// tells already may be news to the one that answers. Only so many commands a minute are answered.
+func (s *story) ctlSoon(ctx context.Context, h *pair.Hub, code int, text string, words ...string) (out string, last error) {
+	if _, err := until(ctx, patience, 2*time.Second, func() bool {
+		out, last = s.ctl(ctx, h, code, text, words...)
+		return last == nil
+	}); err != nil {
+		return out, fmt.Errorf("%w: %w", err, last)
+	}
+	return out, nil
+}
+
+// inMetricsOf waits until a hub's metrics hold all these texts.
+func (s *story) inMetricsOf(ctx context.Context, h *pair.Hub, texts ...string) error {
+	var missing []string
+	if _, err := until(ctx, patience, 100*time.Millisecond, func() bool {
+		said, err := metrics(h)
+		missing = slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return strings.Contains(said, text) })
+		return err == nil && len(missing) == 0
+	}); err != nil {
+		return fmt.Errorf("the metrics of %s do not say %q: %w", h.Name, missing, err)
+	}
+	return nil
 }
 
 // atMostOne watches both pages until it is told to end, and returns how often both were open.

@@ -18,12 +18,12 @@ import (
 
 // say sends bytes to a hub's admin.sock and returns the answer.
 func say(h *pair.Hub, bytes string) (string, error) {
-	c, err := net.DialTimeout("unix", h.AdminSocket(), time.Second)
+	c, err := net.DialTimeout("unix", h.AdminSocket(), patience)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(5 * time.Second))
+	c.SetDeadline(time.Now().Add(patience))
 	c.Write([]byte(bytes))
 	answer := make([]byte, 65536)
 	n, _ := c.Read(answer)
@@ -59,7 +59,7 @@ func (s *story) commandHostile(ctx context.Context) error {
 	if answer, _ := say(s.a, strings.Repeat("x", 5000)); answer != "" {
 		return fmt.Errorf("5000 bytes without a line are answered with %q", answer)
 	}
-	// 60 clients that say nothing: the next one is served within the 2 s that each of them has.
+	// 60 clients that say nothing: the next one is served, since each of them has 2 s.
 	var silent []net.Conn
 	for range 60 {
 		if c, err := net.Dial("unix", s.a.AdminSocket()); err == nil {
@@ -67,7 +67,7 @@ func (s *story) commandHostile(ctx context.Context) error {
 		}
 	}
 	at := time.Now()
-	if _, err := until(ctx, 10*time.Second, 100*time.Millisecond, func() bool {
+	if _, err := until(ctx, patience, 100*time.Millisecond, func() bool {
 		answer, _ := say(s.a, `{"verb":"operation","operation":"00000000000000aa"}`+"\n")
 		return strings.Contains(answer, `"outcome":"unknown"`)
 	}); err != nil {
@@ -77,8 +77,8 @@ func (s *story) commandHostile(ctx context.Context) error {
 	for _, c := range silent {
 		c.Close()
 	}
-	if _, leads := leading(s.a); !leads || s.pid(s.a, "elector") != elector {
-		return fmt.Errorf("hub-a does not lead as before")
+	if _, _, err := page(ctx, s.a, true, patience); err != nil || s.pid(s.a, "elector") != elector {
+		return fmt.Errorf("hub-a does not lead as before: %w", err)
 	}
 	s.fact("hub-a", "admin.sock: strangers, 13 malformed requests and 60 silent clients change nothing (%d ms)", waited.Milliseconds())
 	return nil
@@ -134,11 +134,13 @@ func (s *story) switchoverFails(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	syscall.Kill(pid, syscall.SIGSTOP)
-	at := time.Now()
-	_, err = s.ctl(ctx, s.a, 1, "goes on here", "switchover", "--wait")
-	syscall.Kill(pid, syscall.SIGCONT)
-	if err != nil {
+	var at time.Time
+	if err := s.unlessRefused(ctx, func() (string, error) {
+		syscall.Kill(pid, syscall.SIGSTOP)
+		defer syscall.Kill(pid, syscall.SIGCONT)
+		at = time.Now()
+		return s.ctl(ctx, s.a, 1, "goes on here", "switchover", "--wait")
+	}); err != nil {
 		return err
 	}
 	_, after, err := page(ctx, s.a, true, patience)
@@ -174,14 +176,27 @@ func (s *story) switchoverCalledOff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	syscall.Kill(pid, syscall.SIGSTOP)
 	defer syscall.Kill(pid, syscall.SIGCONT)
 	ended := make(chan error, 1)
-	go func() {
-		_, err := s.ctl(ctx, s.a, 1, "called off", "switchover", "--wait")
-		ended <- err
-	}()
-	if err := s.state(ctx, s.a, "draining"); err != nil {
+	if err := s.unlessRefused(ctx, func() (string, error) {
+		syscall.Kill(pid, syscall.SIGSTOP)
+		begun, said := make(chan error, 1), make(chan string, 1)
+		watched, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			out, err := s.ctl(ctx, s.a, 1, "called off", "switchover", "--wait")
+			said <- out
+			ended <- err
+		}()
+		go func() { begun <- s.state(watched, s.a, "draining") }()
+		select {
+		case err := <-begun:
+			return "", err
+		case out := <-said:
+			syscall.Kill(pid, syscall.SIGCONT)
+			return out, <-ended
+		}
+	}); err != nil {
 		return err
 	}
 	if got := role(s.a, ctx); got != "Draining" && got != "Leading" {
@@ -204,18 +219,17 @@ func (s *story) switchoverCalledOff(ctx context.Context) error {
 	return s.ready(ctx)
 }
 
-// underLoad asks for a switchover again while the checks refuse it: hub-b lists everything anew after
-// a handover that was called off, and what hub-a knows of its mirror is up to two seconds old.
-func (s *story) underLoad(ctx context.Context) (out string, took time.Duration, err error) {
+// unlessRefused tries something again while the checks of a switchover refuse it: hub-b lists everything
+// anew after a handover that was called off, and what hub-a knows of its mirror is up to two seconds old.
+func (s *story) unlessRefused(ctx context.Context, try func() (out string, err error)) error {
 	end := time.Now().Add(patience)
 	for {
-		at := time.Now()
-		out, err = s.ctl(ctx, s.a, 0, "hub-b leads with term 3", "switchover", "--to", "hub-b", "--wait")
+		out, err := try()
 		if err == nil || !strings.Contains(out, "nothing was changed") || time.Now().After(end) {
-			return out, time.Since(at), err
+			return err
 		}
 		if err := s.ready(ctx); err != nil {
-			return out, 0, err
+			return err
 		}
 	}
 }
@@ -240,11 +254,18 @@ func (s *story) switchover(ctx context.Context) error {
 		}
 	}()
 	kube.Pause(ctx, 300*time.Millisecond)
-	out, took, err := s.underLoad(ctx)
+	var out string
+	var took time.Duration
+	err := s.unlessRefused(ctx, func() (said string, err error) {
+		at := time.Now()
+		said, err = s.ctl(ctx, s.a, 0, "hub-b leads with term 3", "switchover", "--to", "hub-b", "--wait")
+		out, took = said, time.Since(at)
+		return said, err
+	})
 	if err != nil {
 		return err
 	}
-	if _, err := await(ctx, closed, time.Second); err != nil {
+	if _, err := await(ctx, closed, patience); err != nil {
 		return fmt.Errorf("HubRole Draining on hub-a: %w", err)
 	}
 	if _, _, err = page(ctx, s.b, true, patience); err != nil {
@@ -409,14 +430,17 @@ func (s *story) history(ctx context.Context) error {
 		s.a: {"starts_leading", "drains", "switchover_called_off", "released", "forced", "promoted", "resumes"},
 		s.b: {"barrier", "handed", "promoted", "yielded"},
 	} {
-		got, err := reasons(h)
-		if err != nil {
-			return err
-		}
-		for _, reason := range wanted {
-			if !slices.Contains(got, reason) {
-				return fmt.Errorf("%s's history lacks %q: %v", h.Name, reason, got)
+		var got []string
+		if err := see.Eventually(ctx, patience, func() (err error) {
+			got, err = reasons(h)
+			for _, reason := range wanted {
+				if err == nil && !slices.Contains(got, reason) {
+					err = fmt.Errorf("%s's history lacks %q: %v", h.Name, reason, got)
+				}
 			}
+			return err
+		}); err != nil {
+			return err
 		}
 		s.fact(h.Name, "history tells %d transitions, among them %s", len(got), strings.Join(wanted, ", "))
 	}
