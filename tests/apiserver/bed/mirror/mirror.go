@@ -18,7 +18,7 @@ import (
 )
 
 // patience is far beyond what is right; a busy machine is no fault.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 const (
 	copyLabel = "ha.kubeslice.io/synced-from"
@@ -161,7 +161,21 @@ func role(ctx context.Context, h *pair.Hub, want string) error {
 	})
 }
 
-func (r *run) leads(ctx context.Context, h *pair.Hub) error { return role(ctx, h, "Leading") }
+// leads waits for the page as well, which opens once the API server lets writers in.
+func (r *run) leads(ctx context.Context, h *pair.Hub) error {
+	if err := role(ctx, h, "Leading"); err != nil {
+		return err
+	}
+	_, _, err := see.Page(ctx, h, true, patience)
+	return err
+}
+
+// passes watches for a role of a hub that may be over before anybody asks for it.
+func passes(ctx context.Context, h *pair.Hub, role string) <-chan see.Sight {
+	return see.Watch(ctx, h.Admin, pair.HubRoles.Path("", ""), false, func(o kube.Object) bool {
+		return o.Name() == "self" && o.Text("spec", "role") == role
+	})
+}
 
 func (r *run) armed(ctx context.Context, h *pair.Hub) error { return armedWithin(ctx, h, patience) }
 

@@ -183,11 +183,12 @@ func (r *run) rejoin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rejoining := passes(ctx, r.a, "Rejoining")
 	if err := r.a.Start(); err != nil {
 		return err
 	}
-	if err := role(ctx, r.a, "Rejoining"); err != nil {
-		return err
+	if _, err := see.Await(ctx, rejoining, patience); err != nil {
+		return fmt.Errorf("HubRole Rejoining on hub-a: %w", err)
 	}
 	r.check("a hub that lost the lead rejoins: HubRole says so", nil)
 	// Interrupted in the middle: it goes on where it was.
@@ -275,11 +276,12 @@ func (r *run) rejoinBack(ctx context.Context) error {
 	if _, err := r.b.Admin.Create(ctx, kube.SliceConfigs.Path(pair.Project, ""), heir); err != nil {
 		return err
 	}
+	rejoining := passes(ctx, r.b, "Rejoining")
 	if err := r.b.Start(); err != nil {
 		return err
 	}
-	if err := role(ctx, r.b, "Rejoining"); err != nil {
-		return err
+	if _, err := see.Await(ctx, rejoining, patience); err != nil {
+		return fmt.Errorf("HubRole Rejoining on hub-b: %w", err)
 	}
 	if err := r.armed(ctx, r.b); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (r *run) soak(ctx context.Context, seed uint64, faults int) error {
 	defer stop()
 	failed := make(chan error, writers)
 	for i := range writers {
-		w := &writer{hub: r.a, random: rand.New(rand.NewPCG(seed, uint64(100+i))), name: fmt.Sprintf("soak-%d", i), there: map[string]bool{}}
+		w := &writer{hub: r.a, random: rand.New(rand.NewPCG(seed, uint64(100+i))), name: fmt.Sprintf("soak-%d", i), there: map[string]bool{}, unsure: map[string]bool{}}
 		group.Go(func() {
 			for writing.Err() == nil {
 				if err := w.change(ctx); err != nil {
@@ -108,23 +108,25 @@ func within(have, most float64) error {
 	return nil
 }
 
-// quiet is nil when no copy changes any more.
+// quiet is nil once no copy has changed for two seconds: what writes without end never is.
 func (r *run) quiet(ctx context.Context) error {
-	before, err := r.versions(ctx)
-	if err != nil {
-		return err
-	}
-	kube.Pause(ctx, 2*time.Second)
-	after, err := r.versions(ctx)
-	if err != nil {
-		return err
-	}
-	for name, version := range after {
-		if before[name] != version {
-			return errors.New(name + " was written")
+	return see.Eventually(ctx, patience, func() error {
+		before, err := r.versions(ctx)
+		if err != nil {
+			return err
 		}
-	}
-	return nil
+		kube.Pause(ctx, 2*time.Second)
+		after, err := r.versions(ctx)
+		if err != nil {
+			return err
+		}
+		for name, version := range after {
+			if before[name] != version {
+				return errors.New(name + " was written")
+			}
+		}
+		return nil
+	})
 }
 
 // writer changes objects of many kinds on one hub.
@@ -133,6 +135,7 @@ type writer struct {
 	random *rand.Rand
 	name   string
 	there  map[string]bool // "kind number"
+	unsure map[string]bool // of those a request had no answer: the object may be there or not
 }
 
 // sample is a kind that a writer makes: an object by its number, and how it is changed.
@@ -217,8 +220,14 @@ func (w *writer) change(ctx context.Context) error {
 	}
 	var late *url.Error
 	if errors.As(err, &late) { // the writer's own connection, on a busy machine
+		w.unsure[key] = true
 		return nil
 	}
+	if unsure := w.unsure[key]; unsure && (kube.IsCode(err, 404) || kube.IsCode(err, 409)) {
+		w.there[key] = kube.IsCode(err, 409)
+		err = nil
+	}
+	delete(w.unsure, key)
 	if err != nil {
 		return fmt.Errorf("the writer of %s %s: %w", s.kind, name, err)
 	}

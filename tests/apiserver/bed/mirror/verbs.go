@@ -46,9 +46,21 @@ func (r *run) ctl(ctx context.Context, h *pair.Hub, code int, texts []string, wo
 	return out, nil
 }
 
-// ctlCheck checks one run of understudyctl as a line of its own.
-func (r *run) ctlCheck(ctx context.Context, name string, h *pair.Hub, code int, texts []string, words ...string) string {
-	out, err := r.ctl(ctx, h, code, texts, words...)
+// ctlCheck checks one run of understudyctl as a line of its own. What only looks is asked again until it
+// shows what is expected, or never: status comes once a second. Of what is asked over admin.sock only 30
+// are answered a minute.
+func (r *run) ctlCheck(ctx context.Context, name string, h *pair.Hub, code int, texts []string, words ...string) (out string) {
+	period := 250 * time.Millisecond
+	if len(words) > 1 && words[1] == "diff" {
+		period = 3 * time.Second
+	}
+	looks := len(words) > 1 && words[0] == "sync" && (words[1] == "status" || words[1] == "diff")
+	err := errors.New("not asked")
+	for end := time.Now().Add(patience); err != nil; {
+		if out, err = r.ctl(ctx, h, code, texts, words...); !looks || time.Now().After(end) || err != nil && !kube.Pause(ctx, period) {
+			break
+		}
+	}
 	r.check(name, err)
 	return out
 }
@@ -107,17 +119,22 @@ func (r *run) pass(ctx context.Context) error {
 	}
 	r.check("while a pass runs its status says how many of how many, how fast, and how long it will take", err)
 	r.ctlCheck(ctx, "sync diff compares page after page", r.b, 0, []string{"objects compared: all are equal"}, "sync", "diff", "SliceConfig")
-	r.check("afterwards there is no progress to tell", func() error {
+	r.check("afterwards there is no progress to tell", see.Eventually(ctx, patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err == nil && (o.Get("mirror", "progress") != nil || o.Int("mirror", "objects") < count) {
 			err = fmt.Errorf("%v", o.Get("mirror"))
 		}
 		return err
-	}())
+	}))
 	for worker := range 16 {
 		group.Go(func() {
 			for i := worker; i < count; i += 16 {
-				r.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, fmt.Sprintf("pass-%03d", i)))
+				see.Eventually(ctx, patience, func() error {
+					if err := r.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, fmt.Sprintf("pass-%03d", i))); !kube.IsCode(err, http.StatusNotFound) {
+						return err
+					}
+					return nil
+				})
 			}
 		})
 	}
@@ -154,21 +171,23 @@ var (
 func (r *run) differences(ctx context.Context) error {
 	r.ctlCheck(ctx, "sync status says Synced, and each kind with a version", r.b, 0,
 		[]string{"mirror        Synced, complete", "SliceConfig          Synced", "WorkerServiceImport  Synced"}, "sync", "status")
-	out, err := r.ctl(ctx, r.b, 0, nil, "sync", "status", "-o", "json")
-	var status kube.Object
-	if err == nil {
-		err = json.Unmarshal([]byte(out), &status)
-	}
-	for _, kind := range status.List("kinds") {
-		k := kube.Object(kind.(map[string]any))
-		if err == nil && (k.Text("state") != "Synced" || k.Int("completeAt") <= 0) {
-			err = fmt.Errorf("%v", k)
+	r.check("the same as JSON", see.Eventually(ctx, patience, func() error {
+		out, err := r.ctl(ctx, r.b, 0, nil, "sync", "status", "-o", "json")
+		var status kube.Object
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &status)
 		}
-	}
-	if err == nil && len(status.List("kinds")) != len(rows()) {
-		err = fmt.Errorf("%d kinds", len(status.List("kinds")))
-	}
-	r.check("the same as JSON", err)
+		for _, kind := range status.List("kinds") {
+			k := kube.Object(kind.(map[string]any))
+			if err == nil && (k.Text("state") != "Synced" || k.Int("completeAt") <= 0) {
+				err = fmt.Errorf("%v", k)
+			}
+		}
+		if err == nil && len(status.List("kinds")) != len(rows()) {
+			err = fmt.Errorf("%d kinds", len(status.List("kinds")))
+		}
+		return err
+	}))
 	r.ctlCheck(ctx, "sync diff of equal hubs ends with 0", r.b, 0, []string{"diff", "all are equal"}, "sync", "diff")
 	r.ctlCheck(ctx, "one kind alone, too", r.b, 0, []string{"all are equal"}, "sync", "diff", "sliceconfigs")
 	r.ctlCheck(ctx, "a kind that is not mirrored ends with 2", r.b, 2, []string{"NO  the kind", "Pod"}, "sync", "diff", "Pod")

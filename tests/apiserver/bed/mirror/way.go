@@ -183,7 +183,7 @@ func (r *run) frozen(ctx context.Context) error {
 		return err
 	}
 	begin := time.Now()
-	err := see.Eventually(ctx, 30*time.Second, func() error {
+	err := see.Eventually(ctx, 2*patience, func() error {
 		o, err := r.b.Admin.Get(ctx, path)
 		if err == nil && o.Text("metadata", "annotations", "frozen") != "yes" {
 			err = errors.New("the change is not there")
@@ -242,17 +242,17 @@ func (r *run) removed(ctx context.Context) error {
 	}
 	begin := time.Now()
 	// Each is looked for every 30 s.
-	r.check("installed again on the Standby, its copies are made again", see.Eventually(ctx, 50*time.Second, func() error {
+	r.check("installed again on the Standby, its copies are made again", see.Eventually(ctx, 2*patience, func() error {
 		o, err := r.b.Admin.Get(ctx, path)
 		if err == nil && o.UID() == before.UID() {
 			err = errors.New("it is the old object")
 		}
 		return err
 	}))
-	r.check("installed again on the Active, its objects are mirrored again", see.Eventually(ctx, 50*time.Second, func() error {
+	r.check("installed again on the Active, its objects are mirrored again", see.Eventually(ctx, 2*patience, func() error {
 		return r.equal(ctx)
 	}))
-	err = armedWithin(ctx, r.b, 50*time.Second)
+	err = armedWithin(ctx, r.b, 2*patience)
 	r.check(fmt.Sprintf("and the mirror is complete again, after %.0f s", time.Since(begin).Seconds()), err)
 	return nil
 }
@@ -287,7 +287,7 @@ func (r *run) renamed(ctx context.Context, definition kube.Object) error {
 	if err := see.Eventually(ctx, patience, func() error { return r.create(ctx, rotations, turn) }); err != nil {
 		return err
 	}
-	r.check("a kind that is renamed at the source is named, and nothing of it is copied", see.Eventually(ctx, 50*time.Second, func() error {
+	r.check("a kind that is renamed at the source is named, and nothing of it is copied", see.Eventually(ctx, 2*patience, func() error {
 		o, err := r.b.Status(ctx)
 		for _, k := range o.List("kinds") {
 			k := kube.Object(k.(map[string]any))
