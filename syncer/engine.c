@@ -500,16 +500,21 @@ static bool is_write(enum engine_action action)
 }
 
 /* 404 on the object itself. True: no failure. */
-static bool not_found(struct engine *engine, const struct engine_order *order)
+static bool not_found(struct engine *engine, const struct engine_order *order, int64_t now_ns)
 {
 	struct item *item = order->item;
 
 	if (order->action == ENGINE_CREATE)
 		return false; /* its namespace is not there (yet) */
-	if (order->action != ENGINE_FETCH)
+	if (order->action != ENGINE_FETCH) {
 		store_set_copy(&engine->store, item, COPY_NONE);
-	else if (item->source == SOURCE_PRESENT && !has_told_more(order))
-		store_set_source(&engine->store, item, SOURCE_UNKNOWN); /* the watch will tell */
+	} else if (item->source == SOURCE_PRESENT && !has_told_more(order)) {
+		/* The watch will tell; unless another cluster said so in the source's place (G6).
+		 */
+		if (item->attempts < UINT8_MAX)
+			item->attempts++;
+		item->retry_ns = now_ns + backoff(engine, item, BACKOFF_FIRST_NS);
+	}
 	return true;
 }
 
@@ -563,7 +568,7 @@ void engine_failed(struct engine *engine, const struct engine_order *order,
 	struct item *item = finish(engine, order);
 	bool first = item->attempts == 0;
 
-	if (class == KUBE_NOT_FOUND && not_found(engine, order)) {
+	if (class == KUBE_NOT_FOUND && not_found(engine, order, now_ns)) {
 		engine_spread(engine, item, now_ns);
 		engine_settle(engine, item, now_ns);
 		return;

@@ -12,6 +12,8 @@
 
 /* How long a missing kind is left alone (M7). */
 #define PARKED_NS (30 * BASE_NS_PER_S)
+/* When a kind is listed again whose list was wrong. */
+#define LIST_LATER_NS (30 * BASE_NS_PER_S)
 /* A right that was just given takes a moment to be known everywhere. */
 #define RIGHTS_LAG_NS   (5 * BASE_NS_PER_S)
 #define RIGHTS_RETRY_NS (100 * BASE_NS_PER_MS)
@@ -178,6 +180,13 @@ void feed_start(struct feed *feed)
 	feed->watch = kube_watch_start(syncer->client, syncer->loop, &options, &ops, feed);
 	buf_free(&path);
 	buf_free(&query);
+}
+
+void feed_list_later(struct feed *feed)
+{
+	if (!feed->parked && !feed->timer.slot)
+		loop_timer_set(
+		    feed->syncer->loop, &feed->timer, base_clock_boot_ns() + LIST_LATER_NS);
 }
 
 void feed_stop(struct feed *feed)

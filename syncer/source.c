@@ -16,8 +16,6 @@
 /* The source is asked again and again: watches that are silent may hang on a dead connection, which
  * only a request finds out, and another cluster may have taken the address (G6). */
 #define VERIFY_AGAIN_NS (10 * BASE_NS_PER_S)
-/* When a kind is listed again that showed an object which is none, or is of another kind. */
-#define BAD_OBJECT_NS (30 * BASE_NS_PER_S)
 /* More writes than any API server takes, all at once and in each second: versions that grow faster
  * were not counted (H10). */
 #define JUMP_AT_ONCE 10000000u
@@ -94,8 +92,7 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 		log_warn("the source sent an object that cannot be mirrored: %s", err.text);
 		(void)str_copy(feed->fault, sizeof(feed->fault), str_of(err.text));
 		feed->counts = feed->bad_object = true; /* until the next whole list */
-		if (!feed->parked)
-			loop_timer_set(syncer->loop, &feed->timer, now_ns + BAD_OBJECT_NS);
+		feed_list_later(feed);
 		feeds_tally(syncer);
 		return;
 	}

@@ -128,6 +128,8 @@ void feed_init(
     struct feed *feed, struct syncer *syncer, enum side side, enum kind kind, struct space *space);
 void feed_start(struct feed *feed);
 void feed_stop(struct feed *feed);
+/* Its list is not to be relied on: lists again, in a while. */
+void feed_list_later(struct feed *feed);
 /* Every source feed lists again and owes a whole pass. */
 void feeds_relist(struct syncer *syncer);
 void feeds_stop_source(struct syncer *syncer);

@@ -105,6 +105,21 @@ static void fetched(struct syncer *syncer, const struct engine_order *order, con
 		engine_fetched(&syncer->engine, order, facts, base_clock_boot_ns());
 }
 
+/* What is there after all was missing in a list or in what a stranger said, and its watch does not
+ * tell it again: its kind is listed anew. */
+static void proved(struct syncer *syncer, const struct engine_order *order,
+    const struct rewrite_facts *facts, int64_t now_ns)
+{
+	struct item *item = order->item;
+	enum kind kind = (enum kind)item->kind;
+	struct feed *feed =
+	    feed_of(syncer, SIDE_SOURCE, kind, kind_row(kind)->each ? item->space : NULL);
+
+	engine_proved(&syncer->engine, order, facts, now_ns);
+	if (feed && item->source == SOURCE_UNKNOWN)
+		feed_list_later(feed);
+}
+
 static void succeeded(
     struct syncer *syncer, const struct engine_order *order, const struct kube_answer *answer)
 {
@@ -125,7 +140,7 @@ static void succeeded(
 	else if (order->action == ENGINE_FETCH)
 		fetched(syncer, order, object, &facts);
 	else if (order->action == ENGINE_PROVE)
-		engine_proved(&syncer->engine, order, &facts, now_ns);
+		proved(syncer, order, &facts, now_ns);
 	else if (order->action == ENGINE_INSPECT)
 		engine_inspected(&syncer->engine, order, &facts, now_ns);
 	else

@@ -502,7 +502,12 @@ static void what_404_says(void **state)
 	item->source_body = B;
 	order_is(ENGINE_FETCH);
 	fails(KUBE_NOT_FOUND);
-	assert_int_equal(item->source, SOURCE_UNKNOWN); /* the watch will tell */
+	/* The watch will tell, but not if a stranger said so (G6): it is read again, later and
+	 * later. */
+	assert_int_equal(item->source, SOURCE_PRESENT);
+	assert_int_equal(item->queue, QUEUE_DELAYED);
+	assert_int_equal(item->attempts, 1);
+	assert_null(item->why); /* no fault of it */
 	assert_int_equal(item->copy, COPY_PRESENT);
 	anew();
 	item->source_body = B;
