@@ -302,12 +302,12 @@ static void forget_version(struct feed *feed, void *arg)
 {
 	(void)arg;
 	feed->version = feed->proven = 0;
+	feed->reached = (struct reached){ 0 };
 }
 
 void feeds_begin_anew(struct syncer *syncer)
 {
 	syncer->newest = (struct newest){ 0 };
-	syncer->reached = (struct reached){ 0 };
 	syncer->went_back = false;
 	feeds_visit(syncer, SIDE_SOURCE, forget_version, NULL);
 	feeds_relist(syncer);

@@ -124,10 +124,10 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 }
 
 /* What a frozen mirror hears may be of the restored source, or of a stranger. */
-static void reach(struct syncer *syncer, uint64_t version)
+static void reach(struct feed *feed, uint64_t version)
 {
-	if (version && version >= syncer->reached.version && !syncer->engine.regressed)
-		syncer->reached = (struct reached){ version, base_clock_boot_ns() };
+	if (version && version >= feed->reached.version && !feed->syncer->engine.regressed)
+		feed->reached = (struct reached){ version, base_clock_boot_ns() };
 }
 
 void source_reached(struct feed *feed)
@@ -135,7 +135,7 @@ void source_reached(struct feed *feed)
 	uint64_t version = 0;
 
 	if (str_to_u64(str_of(kube_watch_version(feed->watch)), &version))
-		reach(feed->syncer, version);
+		reach(feed, version);
 }
 
 /* H10: a restore that raises the versions (etcd's --bump-revision, by 1,000,000,000 as a rule)
@@ -151,11 +151,11 @@ void source_listed(struct feed *feed, uint64_t version)
 {
 	struct syncer *syncer = feed->syncer;
 
-	if (version < feed->version || has_jumped(&syncer->reached, version, base_clock_boot_ns()))
+	if (version < feed->version || has_jumped(&feed->reached, version, base_clock_boot_ns()))
 		engine_source_regressed(&syncer->engine); /* H10 */
 	else
 		feed->version = version;
-	reach(syncer, version);
+	reach(feed, version);
 	feed->sweep = SWEEP_DUE;
 	source_verify(syncer);
 }

@@ -31,6 +31,12 @@ enum side { SIDE_SOURCE, SIDE_COPIES, SIDE_COUNT };
 /* A list is complete; the source still has to prove who it is before absence counts (G6). */
 enum sweep { SWEEP_DONE, SWEEP_DUE, SWEEP_PROVING };
 
+/* The highest version that a feed of the source has told, and when (H10). */
+struct reached {
+	uint64_t version; /* 0: none yet */
+	int64_t at_ns;
+};
+
 /* One running list-and-watch: a kind on one side, in one namespace or in all. */
 struct feed {
 	struct syncer *syncer;
@@ -43,7 +49,8 @@ struct feed {
 	uint32_t swept;          /* of the last one that was complete, of a proven source */
 	uint64_t version;        /* of its last list (H10) */
 	uint64_t proven;         /* of the last one of a proven source */
-	uint64_t newest;         /* of its watches' events */
+	struct reached reached;
+	uint64_t newest; /* of its watches' events */
 	int64_t started_ns;
 	enum sweep sweep;
 	bool synced;     /* one whole list since its start, or since the grant */
@@ -61,12 +68,6 @@ struct newest {
 	uint64_t version;
 	bool gone; /* it was a deletion */
 	char namespace[64], name[254];
-};
-
-/* The highest version that the source has told, and when (H10). */
-struct reached {
-	uint64_t version; /* 0: none yet */
-	int64_t at_ns;
 };
 
 /* Dry runs, one kind after the other (preflight.c). */
@@ -96,7 +97,6 @@ struct syncer {
 	uint64_t verify_id, newest_id; /* requests under way, 0: none */
 	bool doubtful; /* a connection to it was lost: is it still where it was? (H10) */
 	struct newest newest, asked; /* asked: is looked at under newest_id */
-	struct reached reached;
 	bool went_back;    /* the granted source did, no stranger in its place (H10, G6) */
 	bool wrong_source; /* the peer is not the granted one; told once */
 	struct loop_timer advance, wake, verify, report, barrier, last_call;
