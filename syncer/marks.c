@@ -11,6 +11,7 @@
 #define LAST_APPLIED    "kubectl.kubernetes.io/last-applied-configuration"
 #define ACCOUNT_UID     "kubernetes.io/service-account.uid"
 #define TOKEN_LAST_USED "kubernetes.io/legacy-token-last-used"
+#define POD_SECURITY    "pod-security.kubernetes.io/enforce"
 
 const char *const marks_list_names[2] = { "secrets", "imagePullSecrets" };
 
@@ -34,6 +35,20 @@ static bool is_tracking(const char *key)
 	       starts_with(key, "objectset.rio.cattle.io/");
 }
 
+/* What a Namespace lets its Pods do is this hub's to say: only the strictest word crosses (B1). */
+static bool is_loosening(const char *key, const json_t *value)
+{
+	const char *word = json_string_value(value);
+
+	return strcmp(key, POD_SECURITY "-version") == 0 ||
+	       (strcmp(key, POD_SECURITY) == 0 && (!word || strcmp(word, "restricted") != 0));
+}
+
+static bool is_parked(const char *key, const json_t *value)
+{
+	return is_tracking(key) || is_loosening(key, value);
+}
+
 /* Our own marks, and the account's uid of a token (L84). */
 static bool stays_behind(const char *key, bool shell)
 {
@@ -50,7 +65,8 @@ json_t *marks_take(const json_t *metadata, const char *which, bool shell, enum m
 		return NULL;
 	json_object_foreach(from, key, value)
 	{
-		if (stays_behind(key, shell) || (use != MARKS_HASH_OF_COPY && is_tracking(key)))
+		if (stays_behind(key, shell) ||
+		    (use != MARKS_HASH_OF_COPY && is_parked(key, value)))
 			continue;
 		/* Others change these by themselves (H11, M14). */
 		if (use != MARKS_COPY &&
@@ -87,7 +103,7 @@ json_t *marks_parked(const json_t *metadata, enum marks_use use)
 
 		json_object_foreach(from, key, value)
 		{
-			if (!is_tracking(key))
+			if (!is_parked(key, value))
 				continue;
 			if (!parked)
 				parked = json_object();

@@ -25,7 +25,7 @@ enum marks_use {
 /* A new object without what stays behind, NULL when nothing is left; which: "labels" or
  * "annotations". */
 json_t *marks_take(const json_t *metadata, const char *which, bool shell, enum marks_use use);
-/* The tracking marks that are parked, by their old place; new, NULL: none. */
+/* The marks that are parked, by their old place; new, NULL: none. */
 json_t *marks_parked(const json_t *metadata, enum marks_use use);
 /* A JSON text in an annotation; new, NULL: none or no object. */
 json_t *marks_annotation(const json_t *metadata, const char *key);

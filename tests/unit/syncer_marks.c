@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 #include <string.h>
@@ -52,6 +53,45 @@ static json_t *copy_of(enum kind kind, const json_t *source)
 #define HEAD                                                                                       \
 	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u-1\",\"resourceVersion\":"   \
 	"\"3\""
+
+/* Whoever feeds the mirror lets no Pod here do more (B1). */
+static void a_namespace_lets_its_pods_do_no_more(void **state)
+{
+	static const struct {
+		const char *enforce;
+		bool parked;
+	} rows[] = { { "\"privileged\"", true }, { "\"baseline\"", true }, { "\"\"", true },
+		{ "7", true }, { "\"restricted\"", false } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[400];
+		json_t *source, *copy, *labels;
+
+		(void)snprintf(text, sizeof(text),
+		    "{\"metadata\":{\"name\":\"a\",\"uid\":\"u-1\",\"resourceVersion\":\"3\","
+		    "\"labels\":{\"" KIND_OWNER_LABEL "\":\"" KIND_OWNER_VALUE "\","
+		    "\"pod-security.kubernetes.io/enforce\":%s,"
+		    "\"pod-security.kubernetes.io/enforce-version\":\"v1.20\","
+		    "\"pod-security.kubernetes.io/warn\":\"baseline\"}}}",
+		    rows[i].enforce);
+		source = parse(text);
+		copy = copy_of(KIND_NAMESPACE, source);
+		labels = kube_json_at(copy, "metadata", "labels", NULL);
+		assert_int_equal(
+		    json_object_get(labels, "pod-security.kubernetes.io/enforce") == NULL,
+		    rows[i].parked);
+		assert_null(json_object_get(labels, "pod-security.kubernetes.io/enforce-version"));
+		assert_string_equal(
+		    kube_json_text(labels, "pod-security.kubernetes.io/warn"), "baseline");
+		assert_non_null(
+		    strstr(kube_json_text(
+			       kube_json_at(copy, "metadata", "annotations", NULL), MARK_PARKED),
+			"enforce-version"));
+		json_decref(source);
+		json_decref(copy);
+	}
+}
 
 static void tracking_marks_are_parked(void **state)
 {
@@ -151,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tracking_marks_are_parked),
+		cmocka_unit_test(a_namespace_lets_its_pods_do_no_more),
 		cmocka_unit_test(lists_are_merged),
 		cmocka_unit_test(hostile_annotations_are_nothing),
 	};

@@ -10,6 +10,7 @@ func mirrorRows() []row {
 	}
 	return []row{
 		{as, "mirrors a Namespace", accepted, post(kube.Namespaces.Path("", ""), mirroredNamespace("new"))},
+		{as, "mirrors a Namespace whose Pods may do least", accepted, post(kube.Namespaces.Path("", ""), labelled(mirroredNamespace("new"), podSecurity, "restricted"))},
 		{as, "changes a mirrored Namespace", accepted, put(kube.Namespaces.Path("", mirrored), touch)},
 		{as, "mirrors a slice's quality", accepted, post(qualities.Path(mirrored, ""), copied(quality("new")))},
 		{as, "changes a copy", accepted, put(qualities.Path(mirrored, "copy"), touch)},
@@ -63,6 +64,8 @@ func boundaryRows() []row {
 		{as, "takes the copy's label off a mirrored Namespace", notAllowed, put(kube.Namespaces.Path("", mirrored), relabel(syncedFrom, ""))},
 		{as, "takes the owner's label off a mirrored Namespace", notAllowed, put(kube.Namespaces.Path("", mirrored), relabel(ownerLabel, ""))},
 		{as, "gives that label another value", notAllowed, put(kube.Namespaces.Path("", mirrored), relabel(ownerLabel, "nobody"))},
+		{as, "makes a Namespace whose Pods may do anything", notAllowed, post(kube.Namespaces.Path("", ""), labelled(mirroredNamespace("new"), podSecurity, "privileged"))},
+		{as, "lets the Pods of a mirrored Namespace do anything", notAllowed, put(kube.Namespaces.Path("", mirrored), relabel(podSecurity, "privileged"))},
 		{as, "makes a Namespace without the owner's label", notAllowed, post(kube.Namespaces.Path("", ""), copied(namespace("new")))},
 		{as, "makes a Namespace with another owner", notAllowed, post(kube.Namespaces.Path("", ""), copied(labelled(namespace("new"), ownerLabel, "nobody")))},
 		{as, "deletes a Namespace elsewhere", notAllowed, remove(kube.Namespaces.Path("", plain))},

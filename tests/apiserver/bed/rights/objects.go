@@ -35,9 +35,10 @@ var (
 )
 
 const (
-	syncedFrom = "ha.kubeslice.io/synced-from"
-	ownerLabel = "kubeslice-resource-owner"
-	owner      = "kubeslice-controller"
+	syncedFrom  = "ha.kubeslice.io/synced-from"
+	ownerLabel  = "kubeslice-resource-owner"
+	podSecurity = "pod-security.kubernetes.io/enforce"
+	owner       = "kubeslice-controller"
 )
 
 func lease(name string) string { return kube.Leases.Path(home, name) }
