@@ -54,6 +54,7 @@ var parts = []part{
 	{"table", (*run).table},
 	{"rules", (*run).rules},
 	{"situations", (*run).situations},
+	{"content", (*run).content},
 	{"odd", (*run).odd},
 	{"soak", (*run).shortSoak},
 	{"in the way", (*run).inTheWay},
