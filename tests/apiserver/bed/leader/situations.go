@@ -277,9 +277,19 @@ func (s *stage) revoke(ctx context.Context, on *pair.Hub, account string, of *pa
 // Servers know a token for 10 s more, busy ones for longer.
 func revoked(s *stage, ctx context.Context, before mark, active, standby *pair.Hub) (string, error) {
 	return "it is blind, not silent; " + notPromoted, s.revoke(ctx, active, "understudy-peer-observer", standby, func() error {
+		// An API server knows a token for ten seconds by heart, and never looks at it again for a watch
+		// that runs.
+		disconnecting, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			for kube.Pause(disconnecting, 5*time.Second) {
+				fault.Tell(disconnecting, active.Cluster.ProxySocket(), "disconnect")
+			}
+		}()
 		if err := s.class(ctx, standby, "blind"); err != nil {
 			return err
 		}
+		stop()
 		return s.stays(ctx, before, 3*s.Threshold)
 	})
 }
