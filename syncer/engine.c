@@ -126,8 +126,12 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	decision = judge_item(engine, item);
 	store_set_state(&engine->store, item, decision.state);
 	count_doomed(engine, item);
-	if (decision.action != ENGINE_NONE)
+	if (is_forgettable(engine, item)) {
+		item->queue = QUEUE_FORGOTTEN;
+		item_list_push(&engine->forgotten, item);
+	} else if (decision.action != ENGINE_NONE) {
 		enqueue(engine, item, decision.not_before_ns, now_ns);
+	}
 	if (decision.state == ITEM_IDLE || decision.state == ITEM_OUTSIDE ||
 	    decision.state == ITEM_EXCLUDED) {
 		item->since_ns = 0;
@@ -151,10 +155,6 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	if (home && home->source == SOURCE_ABSENT && home->state == ITEM_PENDING &&
 	    home->queue == QUEUE_NOT)
 		engine_settle(engine, home, now_ns); /* it may have waited for this one */
-	if (is_forgettable(engine, item)) {
-		item->queue = QUEUE_FORGOTTEN;
-		item_list_push(&engine->forgotten, item);
-	}
 }
 
 void engine_spread(struct engine *engine, struct item *item, int64_t now_ns)

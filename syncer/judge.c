@@ -447,6 +447,11 @@ static struct decision judge_outside(const struct engine *engine, const struct i
 		return outside;
 	if (item->copy == COPY_UNSURE)
 		return act(item, ENGINE_INSPECT);
+	/* It keeps the Namespace while it is known, and no list here tells when it goes. */
+	if (item->copy == COPY_FOREIGN && !engine->rejoin)
+		return (struct decision){ .action = ENGINE_INSPECT,
+			.state = ITEM_OUTSIDE,
+			.not_before_ns = item->retry_ns };
 	if (item->copy == COPY_PRESENT && must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
 	if (must_be_freed(item))

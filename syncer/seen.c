@@ -432,7 +432,7 @@ static void mark_copy_missing(
 	}
 	/* The answer that is still to come may be older than the list; and what the list has in an
 	 * older version was just written by us, or this hub's backup was restored. */
-	if (listed && (item->copy_pass != pass || item->copy_behind))
+	if ((listed && item->copy_pass != pass) || (item->copy_behind && item->copy != COPY_NONE))
 		store_set_copy(&engine->store, item, COPY_UNSURE);
 	item->copy_behind = false;
 	engine_settle(engine, item, now_ns);

@@ -465,8 +465,13 @@ static void I11_what_goes_with_its_namespace_is_kept(void **state)
 	copy_is(home, COPY_FOREIGN);
 	decides(ITEM_OUTSIDE, ENGINE_NONE);
 	copy_is(home, COPY_PRESENT);
-	copy_is(item, COPY_FOREIGN);
-	decides(ITEM_OUTSIDE, ENGINE_NONE);
+	copy_is(item, COPY_FOREIGN); /* it keeps the Namespace: does it still? */
+	item->retry_ns = 7;
+	decides(ITEM_OUTSIDE, ENGINE_INSPECT);
+	assert_true(judge_item(&engine, item).not_before_ns == 7);
+	engine.rejoin = true; /* a list says so */
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_INSPECT);
+	engine.rejoin = false;
 	copy_is(item, COPY_UNSURE);
 	decides(ITEM_PENDING, ENGINE_INSPECT);
 }
@@ -486,7 +491,7 @@ static void finalizers_do_not_keep_what_goes_with_its_namespace(void **state)
 	decides(ITEM_OUTSIDE, ENGINE_NONE);
 	source_is(item, SOURCE_ABSENT);
 	copy_is(item, COPY_FOREIGN);
-	decides(ITEM_OUTSIDE, ENGINE_NONE);
+	assert_int_not_equal(judge_item(&engine, item).action, ENGINE_STRIP);
 }
 
 static void a_namespace_waits_until_what_is_in_it_is_freed(void **state)

@@ -423,6 +423,7 @@ static void H10_what_a_list_of_copies_says(void **state)
 		{ COPY_PRESENT, false, false, 99, COPY_UNSURE },
 		{ COPY_PRESENT, false, true, 100, COPY_PRESENT },
 		{ COPY_FOREIGN, false, false, 0, COPY_FOREIGN }, /* the list is by label */
+		{ COPY_FOREIGN, false, false, 99, COPY_UNSURE },
 		{ COPY_FOREIGN, true, false, 0, COPY_NONE },
 		{ COPY_FOREIGN, true, true, 0, COPY_UNSURE },
 		{ COPY_UNSURE, false, false, 0, COPY_UNSURE },

@@ -217,6 +217,7 @@ static void put_back_aside(void)
 	the->aside = (struct server){ 0 };
 	json_decref(the->pinned_objects);
 	the->pinned_objects = NULL;
+	the->stranger_left = the->now;
 	cut_all(SOURCE);
 	come_up(SOURCE);
 }
@@ -228,6 +229,7 @@ static void accept_other(void)
 	the->aside = (struct server){ 0 };
 	json_decref(the->pinned_objects);
 	the->pinned_objects = NULL;
+	the->stranger_left = the->now;
 	(void)snprintf(the->pinned, sizeof(the->pinned), "%s", the->server[SOURCE].uid);
 	the->term += 2;
 	the->led_term += 2;

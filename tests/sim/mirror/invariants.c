@@ -171,13 +171,19 @@ static const struct truth *gone_since(
 	return NULL;
 }
 
+/* Or it was never there until then. */
 static bool was_gone_before(const char *space, int64_t at)
 {
-	for (size_t i = the->truth_count; i-- > 0;)
-		if (is_of(&the->truths[i], KIND_NAMESPACE, "", space) && !the->truths[i].body &&
-		    the->truths[i].at <= at)
+	bool was_there = false;
+
+	for (size_t i = the->truth_count; i-- > 0;) {
+		if (!is_of(&the->truths[i], KIND_NAMESPACE, "", space) || the->truths[i].at > at)
+			continue;
+		if (!the->truths[i].body)
 			return true;
-	return false;
+		was_there = true;
+	}
+	return !was_there;
 }
 
 /* As the granted source has it now, whoever answers. */
@@ -456,6 +462,7 @@ void invariants_on_write(
 	json_t *now;
 
 	the->writes++;
+	the->ever_believed = the->ever_believed || the->pinned_objects;
 	/* What had left the scope before it went is found to be gone by a new life only. */
 	if (!truth_has_left(place->kind, place->space, place->name) &&
 	    !*note_of(body, MARK "delete-held")) /* each life asks anew (H8) */

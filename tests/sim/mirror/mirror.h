@@ -217,9 +217,11 @@ struct mirror {
 	json_t *listed;         /* "kind/space": newest version that a list showed in this life */
 	int64_t restored_at;    /* when the source's last restore was */
 	int64_t other_since;    /* another cluster answers, and the elector has to notice it */
+	int64_t stranger_left;  /* it does no more, or was accepted */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
-	bool confirmed; /* a person let held deletions go */
+	bool confirmed;     /* a person let held deletions go */
+	bool ever_believed; /* something was written while a stranger answered */
 	uint64_t writes, steps, archives, deletes;
 	int64_t last_write;
 	const char *broken;

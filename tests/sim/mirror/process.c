@@ -198,8 +198,11 @@ static void on_seen(const struct msg_mirror_seen *seen)
 	the->complete = seen->complete;
 	the->held = seen->held_deletes;
 	the->regressed = seen->regressed;
-	/* A stranger's versions mean nothing, and its freeze ends with it (G6). */
-	if (seen->regressed && the->server[SOURCE].epoch == 0 && !the->ever_stranger)
+	/* A stranger's versions mean nothing, and its freeze ends soon after it (G6), but for what
+	 * was written of it before it was found out. */
+	if (seen->regressed && the->server[SOURCE].epoch == 0 && !the->pinned_objects &&
+	    (!the->ever_stranger ||
+		(!the->ever_believed && the->now - the->stranger_left > S(120))))
 		broken("H10: a source that never went back in time is not frozen", "life %u",
 		    the->life);
 	/* C12: a whole pass ends the rejoin. */
@@ -286,7 +289,8 @@ void process_operate(void)
 	if (!the->alive || the->draining)
 		return;
 	message.sync_asked.operation = ++the->operation;
-	if (syncer->engine.regressed) {
+	/* Who knows of no restore has nothing to accept. */
+	if (syncer->engine.regressed && (the->server[SOURCE].epoch || the->ever_believed)) {
 		chaos_say("operator: accept-restore");
 		the->frozen = false;
 		the->accepted = true;

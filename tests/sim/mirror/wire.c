@@ -337,6 +337,12 @@ void wire_reply(uint64_t id)
 
 	if (!request)
 		return;
+	/* The connection is to a cluster, not to an address. */
+	if (request->chunk && request->status == 200 &&
+	    strcmp(request->cluster, request->server->uid) != 0) {
+		finish(request, 0, NULL);
+		return;
+	}
 	if (request->chunk && request->status == 200) {
 		request->streaming = true;
 		request->heard = the->now;
