@@ -273,3 +273,28 @@ func (s *story) audited(ctx context.Context) (err error) {
 	s.fact(s.b.Name, "audit: nothing any more once all is as it was")
 	return nil
 }
+
+// socketsRemoved takes the leader's sockets away: each comes back by itself, the lead stays where it is.
+func (s *story) socketsRemoved(ctx context.Context) error {
+	term, _ := leading(s.a)
+	for _, name := range []string{"status", "admin", "audit", "canary"} {
+		if err := os.Remove(filepath.Join(s.a.RunDirectory(), name+".sock")); err != nil {
+			return err
+		}
+	}
+	for _, words := range [][]string{{"status"}, {"switchover", "--check"}, {"audit"}, {"audit", "--deep"}} {
+		var out string
+		if _, err := until(ctx, patience, 100*time.Millisecond, func() bool {
+			said, code, err := s.a.Ctl(ctx, 0, words...)
+			out = said
+			return err == nil && code == 0
+		}); err != nil {
+			return fmt.Errorf("%q after its socket was removed: %w: %s", words, err, out)
+		}
+	}
+	if now, leads := leading(s.a); !leads || now != term {
+		return fmt.Errorf("hub-a leads no more, or with term %d instead of %d", now, term)
+	}
+	s.fact("hub-a", "its four sockets, removed while it leads, are there again")
+	return nil
+}

@@ -22,9 +22,12 @@ var (
 		{"the end of a pause", (*story).pauseEnds},
 	}
 	otherHands = []step{{"another hand on HubRole", (*story).hubRoleOfAnotherHand}}
-	audits     = []step{{"an audit of both hubs", (*story).audited}}
-	waivers    = []step{{"protections that are missing", (*story).waiversHold}, {"one uid for all", (*story).oneUID}}
-	switched   = []step{
+	audits     = []step{
+		{"an audit of both hubs", (*story).audited},
+		{"sockets that are removed", (*story).socketsRemoved},
+	}
+	waivers  = []step{{"protections that are missing", (*story).waiversHold}, {"one uid for all", (*story).oneUID}}
+	switched = []step{
 		{"who may command, and what is no command", (*story).commandHostile},
 		{"each check of a switchover", (*story).checkSwitchover},
 		{"a switchover that cannot be finished", (*story).switchoverFails},
