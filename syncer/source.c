@@ -270,7 +270,7 @@ static void verified(struct syncer *syncer)
 			engine_source_regressed(&syncer->engine);
 		feeds_visit(syncer, SIDE_SOURCE, back_to_proven, NULL);
 		feeds_relist(syncer);
-	} else if (syncer->engine.regressed) {
+	} else if (syncer->asked_regressed) {
 		syncer->went_back = true;
 	}
 	engine_source_verified(&syncer->engine);
@@ -345,5 +345,6 @@ void source_verify(struct syncer *syncer)
 		return;
 	loop_timer_cancel(syncer->loop, &syncer->verify);
 	feeds_visit(syncer, SIDE_SOURCE, start_proving, NULL);
+	syncer->asked_regressed = syncer->engine.regressed;
 	syncer->verify_id = kube_client_ask(syncer->client, &ask, on_identity, syncer);
 }
