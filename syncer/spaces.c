@@ -169,6 +169,9 @@ static void space_advance(struct syncer *syncer, struct space *space)
 		place->bound = false;
 		engine_copy_space_gone(&syncer->engine, space, now_ns);
 	}
+	/* The rights went with our own backup, and nobody needs them any more. */
+	if (!chosen && !place->bound && is_running(place, SIDE_COPIES))
+		stop_side(place, SIDE_COPIES);
 	if ((!chosen || left || !here) && is_running(place, SIDE_SOURCE)) {
 		stop_side(place, SIDE_SOURCE);
 		if (!home || home->source == SOURCE_ABSENT)
