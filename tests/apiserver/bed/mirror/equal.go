@@ -131,7 +131,7 @@ func own(o kube.Object, place string) map[string]string {
 		if strings.HasPrefix(key, marks) || strings.HasPrefix(key, "kubernetes.io/service-account.uid") ||
 			strings.HasPrefix(key, "kubernetes.io/legacy-token") || strings.HasPrefix(key, "argocd.argoproj.io/") ||
 			key == "app.kubernetes.io/instance" || key == "kubectl.kubernetes.io/last-applied-configuration" ||
-			key == "kubernetes.io/metadata.name" {
+			key == "kubernetes.io/metadata.name" || key == podSecurity && value != "restricted" {
 			continue
 		}
 		kept[key], _ = value.(string)
