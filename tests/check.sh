@@ -51,6 +51,8 @@ has_go() {
 	[ -d build/go-venv ]
 }
 
+# So is a browser, for the status page.
+[ -n "$fast" ] || tools/packages.sh chromium || echo '# there is no chromium to be had: the status page is not looked at in a browser'
 script documents tests/docs/check.sh
 script architecture tests/lint/architecture.sh
 script packaging tests/packaging.sh

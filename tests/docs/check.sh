@@ -75,7 +75,7 @@ step 'a dashboard that Grafana would not load as it is meant is noticed' broken_
 mapfile -t pages < <(git ls-files '*.md')
 step 'links in the documents lead somewhere' python3 tests/docs/links.py "${pages[@]}"
 
-# Chromium is large: what it alone can say is asked where it is there.
+# Chromium is large: what it alone can say is asked where it is there, as `make check` wants it to be.
 browser=$(command -v chromium || true)
 if [ -n "$browser" ]; then
 	PAGE_OUT=$place/page.html "$build/tests/unit/monitor_page" >/dev/null 2>&1
