@@ -41,8 +41,6 @@ struct kube_watch {
 	char *path, *selectors;
 	uint32_t page, deadline_ms;
 	bool initial_events; /* still believed to work */
-	/* Of the connection, 0: no loss. Has the server still got `version`? (H10) */
-	int64_t lost_ns;
 	enum watch_state state;
 	uint64_t attempt, request;
 	unsigned depth; /* of our callers' callbacks on the stack */
@@ -56,6 +54,8 @@ struct kube_watch {
 	bool told_when; /* the last failure came with a Retry-After */
 	struct kube_renewal renewal;
 	int64_t started_ns;
+	/* Of the connection, 0: no loss. Has the server still got `version`? (H10) */
+	int64_t lost_ns;
 	unsigned events; /* of this stream */
 	struct lines lines;
 	bool failed; /* this stream brought an error, described by: */
