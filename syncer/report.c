@@ -183,10 +183,13 @@ void report_touch(struct syncer *syncer)
 		    complete ? "complete" : "not complete",
 		    syncer->engine.store.count[ITEM_PENDING],
 		    syncer->engine.store.count[ITEM_BLOCKED]);
-	if (holds && !syncer->holds)
-		ask_event(syncer, EVENT_DELETES_HELD,
-		    "many deletions at once are held until a person confirms or discards them: "
-		    "understudyctl sync status");
+	if (holds && !syncer->holds) {
+		static const char words[] = "many deletions at once are held until a person "
+					    "confirms or discards them: understudyctl sync status";
+
+		log_warn("%s", words);
+		ask_event(syncer, EVENT_DELETES_HELD, words);
+	}
 	syncer->holds = holds;
 	/* What a first pass took is not needed again. */
 	if (complete && !syncer->was_complete) {

@@ -441,35 +441,6 @@ static void what_was_made_is_new_until_it_is_equal(void **state)
 	}
 }
 
-/* H8: what is in the archive can be had again, but not what a Namespace takes along. */
-static void H8_the_archive_takes_the_brake_off(void **state)
-{
-	static const struct {
-		bool rejoin, restore, namespace, braked;
-	} rows[] = {
-		{ true, false, false, false },
-		{ false, true, false, false },
-		{ false, false, false, true },
-		{ true, false, true, true },
-		{ false, true, true, true },
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		anew();
-		if (rows[i].namespace)
-			item = home;
-		item->copy_body = B;
-		order_is(ENGINE_ARCHIVE);
-		item->braked = true;
-		engine.rejoin = rows[i].rejoin;
-		engine.restore = rows[i].restore;
-		engine_archived(&engine, &order, now_ns);
-		assert_int_equal(item->braked, rows[i].braked);
-		assert_int_equal(item->archived_version, 100);
-	}
-}
-
 static void what_goes_slowly_is_waited_for(void **state)
 {
 	(void)state;
@@ -591,7 +562,6 @@ int main(void)
 		STORY(I11_what_replaced_an_archived_version_is_archived),
 		STORY(C12_an_adopted_namespace_has_its_items_looked_at),
 		STORY(what_was_made_is_new_until_it_is_equal),
-		STORY(H8_the_archive_takes_the_brake_off),
 		STORY(what_goes_slowly_is_waited_for),
 		STORY(what_404_says),
 		STORY(H7_a_right_that_is_lacking_is_tried_seven_times),

@@ -120,6 +120,38 @@ static void H8_what_was_in_a_missing_namespace_is_missing(void **state)
 	(void)state;
 }
 
+/* H8: what is in the archive can be had again, but not what a Namespace takes along. */
+static void H8_the_archive_takes_the_brake_off(void **state)
+{
+	static const struct {
+		bool rejoin, restore, namespace, braked;
+	} rows[] = {
+		{ true, false, false, false },
+		{ false, true, false, false },
+		{ false, false, false, true },
+		{ true, false, true, true },
+		{ false, true, true, true },
+	};
+	struct engine_order order;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		anew();
+		if (rows[i].namespace)
+			item = home;
+		item->copy_body = B;
+		engine_settle(&engine, item, now_ns);
+		assert_true(engine_next(&engine, now_ns, &order));
+		assert_int_equal(order.action, ENGINE_ARCHIVE);
+		item->braked = true;
+		engine.rejoin = rows[i].rejoin;
+		engine.restore = rows[i].restore;
+		engine_archived(&engine, &order, now_ns);
+		assert_int_equal(item->braked, rows[i].braked);
+		assert_int_equal(item->archived_version, 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +159,7 @@ int main(void)
 		STORY(H8_what_of_a_seen_deletion_the_brake_counts),
 		STORY(H8_many_deletions_of_unsure_copies_are_held),
 		STORY(H8_what_was_in_a_missing_namespace_is_missing),
+		STORY(H8_the_archive_takes_the_brake_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,9 @@ type entry struct {
 }
 
 // changes says that the hub acknowledged a change.
-func (e *entry) changes() bool { return e.op != lists && e.outcome == done }
+func (e *entry) changes() bool { return e.writes() && e.outcome == done }
+
+func (e *entry) writes() bool { return e.op == puts || e.op == deletes }
 
 // ledger is what the writers of both hubs have done so far, in the order in which it was sent.
 type ledger struct {
@@ -78,7 +80,7 @@ func (l *ledger) take(i int, lines *bufio.Reader) error {
 // count says how many changes ended in an outcome.
 func (l *ledger) count(outcome string) (n int) {
 	for _, e := range l.all {
-		if e.op != lists && e.outcome == outcome {
+		if e.writes() && e.outcome == outcome {
 			n++
 		}
 	}
@@ -88,7 +90,7 @@ func (l *ledger) count(outcome string) (n int) {
 // find is the n-th change with an outcome.
 func (l *ledger) find(outcome string, n int) entry {
 	for _, e := range l.all {
-		if e.op != lists && e.outcome == outcome {
+		if e.writes() && e.outcome == outcome {
 			if n == 0 {
 				return e
 			}
@@ -101,7 +103,7 @@ func (l *ledger) find(outcome string, n int) entry {
 // last is a hub's last change, or try of one.
 func (l *ledger) last(hub string) entry {
 	for _, e := range slices.Backward(l.all) {
-		if e.op != lists && e.hub == hub {
+		if e.writes() && e.hub == hub {
 			return e
 		}
 	}
@@ -171,6 +173,9 @@ func (l *ledger) holds(found map[string]time.Duration, until time.Duration, by e
 		}
 		if e.changes() && !e.void && e.answered <= until {
 			newest[e.object] = e
+		}
+		if e.op == keeps {
+			delete(newest, e.object)
 		}
 	}
 	for object, e := range newest {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,5 +108,27 @@ func TestWhatIsVoidNeedNotBeThere(t *testing.T) {
 	book.void("hub-a", 2500*time.Millisecond)
 	if err := book.nothingLost(lost, lost-lag, 2); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWhatABrakeKeptIsThereAgain(t *testing.T) {
+	l := logs()
+	text := strings.Join([]string{"hub-b 8000000000 8010000000 3 keeps done made-1 0 \"<nil>\"",
+		"hub-a 12000000000 12010000000 4 lists done load-0 9000000000 \"<nil>\"",
+		"hub-a 12000000000 12010000000 4 lists done made-1 2000000000 \"<nil>\"",
+		"hub-a 12000000000 12010000000 4 lists done made-2 3000000000 \"<nil>\"",
+		"hub-a 12000000000 12010000000 4 lists done * 3 \"<nil>\""}, "\n")
+	for _, kept := range []bool{true, false} {
+		logs := [2][]string{slices.Clone(l[0]), slices.Clone(l[1])}
+		for line := range strings.Lines(text) {
+			hub := int(line[4] - 'a')
+			if kept || !strings.Contains(line, "keeps") {
+				logs[hub] = append(logs[hub], strings.TrimSpace(line))
+			}
+		}
+		err := read(t, logs).nothingLost(11*time.Second, 11*time.Second, 3)
+		if (err == nil) != kept {
+			t.Errorf("kept is %v: %v", kept, err)
+		}
 	}
 }

@@ -32,6 +32,7 @@ const (
 	puts    = "puts"
 	deletes = "deletes"
 	lists   = "lists" // what a hub has that begins to lead: a line an object, then one for all
+	keeps   = "keeps" // of these: was deleted, and the brake held it; from now on it is there again (H8)
 
 	done    = "done"
 	refused = "refused" // the server's answer was no
@@ -88,9 +89,12 @@ func (w *writer) note(sent, answered time.Duration, term uint64, op, outcome, ob
 // written is when a writer wrote an object that it made and that stands.
 func written(o kube.Object) (at time.Duration, ours bool) {
 	n, err := strconv.ParseInt(o.Text("metadata", "annotations", "bed/at"), 10, 64)
-	// Many were deleted while this hub was away: the brake holds it, and says so (H8).
-	held := o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil
-	return time.Duration(n), err == nil && !held
+	return time.Duration(n), err == nil && !held(o)
+}
+
+// held: many were deleted while this hub was away: the brake holds it, and says so (H8).
+func held(o kube.Object) bool {
+	return o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil
 }
 
 // inherit notes what is there at the beginning of a term.
@@ -105,6 +109,9 @@ func (w *writer) inherit(ctx context.Context, term uint64) error {
 	for _, o := range list.Items() {
 		at, ours := written(o)
 		if !ours {
+			if held(o) {
+				w.note(sent, answered, term, keeps, done, o.Name(), 0, nil)
+			}
 			continue
 		}
 		w.note(sent, answered, term, lists, done, o.Name(), int64(at), nil)
