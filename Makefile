@@ -58,7 +58,7 @@ help:
 	@echo 'make install     into DESTDIR; make deb, make oci: a Debian package, a container image'
 	@echo 'make demo        two hubs, a worker and a failover, as a timeline (KEEP=1: leaves it up)'
 	@echo 'make check       all tests, on real API servers, too'
-	@echo 'make check-deb   the Debian package in a clean Debian'
+	@echo 'make check-deb   the Debian package in a clean Debian, and a pair under its systemd'
 	@echo 'make check-fast  the tests that need no API server'
 	@echo 'make sim         SEEDS=N random schedules of whole pairs (SEED=k: that one), and the stories'
 	@echo 'make mutants     single changes to the machine: does a test notice each? (EVERY=N: a sample)'
