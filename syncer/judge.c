@@ -65,12 +65,16 @@ bool judge_is_followed(const struct engine *engine, const struct item *item)
 	       !(item->shell && item->copy_shell) && !item->copy_says_kept;
 }
 
+static bool copies_listed(const struct engine *engine, const struct space *space, enum kind kind)
+{
+	uint32_t bits = kind_row(kind)->each ? space->copies_synced : engine->copies_synced;
+
+	return bits & (1u << kind);
+}
+
 bool judge_copies_known(const struct engine *engine, const struct item *item)
 {
-	uint32_t bits =
-	    kind_row(item->kind)->each ? item->space->copies_synced : engine->copies_synced;
-
-	return bits & (1u << item->kind);
+	return copies_listed(engine, item->space, (enum kind)item->kind);
 }
 
 /* Its namespace stands here and is not going away (L74, M6). */
@@ -119,6 +123,13 @@ static bool is_of_later_term(const struct engine *engine, const struct item *ite
 static const struct decision later_term = { .state = ITEM_BLOCKED,
 	.regressed = true,
 	.why = "the copy is of a later term than the source" };
+
+/* I11: what is kept nowhere else goes into the archive first. */
+static struct decision archived_first(
+    const struct engine *engine, const struct item *item, enum engine_action action)
+{
+	return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : action);
+}
 
 /* Its mark names a version that a restored source has not reached again, or a term (H10). */
 static bool is_ahead(const struct engine *engine, const struct item *item)
@@ -284,7 +295,7 @@ static struct decision judge_copy(const struct engine *engine, const struct item
 	if ((anew || body || status || finalizers) && is_newer(engine, item))
 		return newer;
 	if (anew)
-		return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : ENGINE_DELETE);
+		return archived_first(engine, item, ENGINE_DELETE);
 	if ((body || status || finalizers) && must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
 	if (body || finalizers)
@@ -294,7 +305,7 @@ static struct decision judge_copy(const struct engine *engine, const struct item
 	/* The source's status is of no use to it any more, but its own may be kept nowhere else
 	 * (I11). */
 	if (must_go_along(item))
-		return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : ENGINE_DELETE);
+		return archived_first(engine, item, ENGINE_DELETE);
 	return must_be_noted(item) ? act(item, ENGINE_NOTE) : idle;
 }
 
@@ -326,13 +337,10 @@ static struct decision judge_present(const struct engine *engine, const struct i
 /* All copies that a Namespace may hold were listed: nothing in it goes unseen. */
 static bool inside_is_known(const struct engine *engine, const struct space *inside)
 {
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
-		const struct kind_row *row = kind_row((enum kind)kind);
-
-		if (row->place == KIND_MIRRORED &&
-		    !((row->each ? inside->copies_synced : engine->copies_synced) & (1u << kind)))
+	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		if (kind_row((enum kind)kind)->place == KIND_MIRRORED &&
+		    !copies_listed(engine, inside, (enum kind)kind))
 			return false;
-	}
 	return true;
 }
 
@@ -403,13 +411,12 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 	const struct item *home = item->space->self;
 	bool mirrored = kind_row(item->kind)->place == KIND_MIRRORED;
 	bool home_is_gone = mirrored && home->source == SOURCE_ABSENT;
-	bool foreign = item->copy == COPY_FOREIGN && is_adoptable(engine, item);
 	/* What a list does not show is looked at by name: it may have left the scope, or the list
 	 * may be wrong. */
 	bool looked =
 	    item->proofs > 0 || home_is_gone || (item->observed && !kind_row(item->kind)->labelled);
 
-	if (item->copy != COPY_PRESENT && !foreign)
+	if (!is_ours(engine, item))
 		return idle; /* nothing of ours to delete (L66, L73) */
 	if (item->kept || item->copy_says_kept)
 		return judge_kept(item);
@@ -426,7 +433,7 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 		return judge_held(item);
 	if (must_be_archived(engine, item))
 		return act(item, ENGINE_ARCHIVE);
-	if (foreign)
+	if (item->copy == COPY_FOREIGN)
 		return home_is_ready(item) ? act(item, ENGINE_STRIP) : waits;
 	if (item->braked)
 		return judge_held(item);
@@ -473,7 +480,7 @@ static bool keeps_home(const struct engine *engine, const struct item *item)
 struct decision judge_item(const struct engine *engine, const struct item *item)
 {
 	if (keeps_home(engine, item))
-		return act(item, must_be_archived(engine, item) ? ENGINE_ARCHIVE : ENGINE_STRIP);
+		return archived_first(engine, item, ENGINE_STRIP);
 	if (!in_scope(engine, item))
 		return judge_outside(engine, item);
 	if (item->source == SOURCE_UNKNOWN)
