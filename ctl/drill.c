@@ -170,6 +170,20 @@ static void judge_credentials(struct drill *drill, const json_t *document)
 	add_step(drill, "credentials usable", ok, text);
 }
 
+static enum ctl_exit try_standby(struct drill *drill, const json_t *document, struct err *err)
+{
+	enum ctl_exit code = try_others(drill, err);
+
+	if (code == CTL_DONE)
+		code = try_mirror(drill, err);
+	if (code == CTL_DONE) {
+		judge_leave(drill, document);
+		judge_workers(drill, document);
+		judge_credentials(drill, document);
+	}
+	return code;
+}
+
 static void put_text(const struct drill *drill, bool tried, const char *verdict, struct buf *out)
 {
 	const json_t *step;
@@ -204,8 +218,8 @@ static void put_json(
 	json_decref(all);
 }
 
-static enum ctl_exit conclude(const struct drill *drill, const json_t *document, bool as_json,
-    struct buf *out, struct err *err)
+static enum ctl_exit conclude(const struct drill *drill, const json_t *document, bool tried,
+    bool as_json, struct buf *out, struct err *err)
 {
 	long long threshold_ms = member_number(json_object_get(document, "peer"), "thresholdMs");
 	char verdict[256];
@@ -218,13 +232,13 @@ static enum ctl_exit conclude(const struct drill *drill, const json_t *document,
 		    threshold_ms / 1000, threshold_ms % 1000, drill->began_ms - drill->first_ms);
 	else
 		(void)snprintf(verdict, sizeof(verdict), "drill: %s",
-		    stands_by(document) ? "this hub would not take over by itself, or not with "
-					  "everything; see NO above"
-					: "this hub is no Standby: nothing was tried");
+		    tried ? "this hub would not take over by itself, or not with "
+			    "everything; see NO above"
+			  : "this hub is no Standby: nothing was tried");
 	if (as_json)
 		put_json(drill, document, verdict, out);
 	else
-		put_text(drill, stands_by(document), verdict, out);
+		put_text(drill, tried, verdict, out);
 	if (drill->would)
 		return CTL_DONE;
 	err_set(err, "drill: not everything is as a takeover needs it");
@@ -236,7 +250,7 @@ enum ctl_exit drill_run(
 {
 	struct drill drill = { options, json_array(), true, now_ms(), now_ms() };
 	struct buf bytes = buf_make(CLIENT_MAX_BYTES);
-	bool as_json = argc == 3 && strcmp(argv[2], "json") == 0;
+	bool as_json = argc == 3 && strcmp(argv[2], "json") == 0, standby;
 	json_t *document = NULL;
 	enum ctl_exit code = CTL_DONE;
 
@@ -250,21 +264,14 @@ enum ctl_exit drill_run(
 		err_set(err, "what came back is no status document");
 		code = CTL_NO_DAEMON;
 	}
-	if (code == CTL_DONE) {
+	standby = code == CTL_DONE && stands_by(document);
+	if (code == CTL_DONE)
 		code = try_guards(&drill, err);
-		if (code == CTL_DONE && stands_by(document))
-			code = try_others(&drill, err);
-		if (code == CTL_DONE && stands_by(document))
-			code = try_mirror(&drill, err);
-	}
-	if (code == CTL_DONE && stands_by(document)) {
-		judge_leave(&drill, document);
-		judge_workers(&drill, document);
-		judge_credentials(&drill, document);
-	}
+	if (code == CTL_DONE && standby)
+		code = try_standby(&drill, document, err);
 	if (code == CTL_DONE) {
-		drill.would = drill.would && stands_by(document);
-		code = conclude(&drill, document, as_json, out, err);
+		drill.would = drill.would && standby;
+		code = conclude(&drill, document, standby, as_json, out, err);
 	}
 	json_decref(document);
 	json_decref(drill.steps);

@@ -22,10 +22,7 @@
 
 static void put_stderr(const char *line, size_t n)
 {
-	char json[JSON_BYTES];
-	size_t turned = log_is_in_json() ? log_to_json(line, n, json, sizeof(json)) : 0;
-
-	(void)!write(STDERR_FILENO, turned ? json : line, turned ? turned : n);
+	(void)!write(STDERR_FILENO, line, n);
 }
 
 void logs_open(struct logs *logs, const char *name)
@@ -77,12 +74,19 @@ static bool names_itself(const struct logs *logs)
 	       end[-1] == '"';
 }
 
-/* What is behind the head nobody has looked at: as JSON it could not be told. */
-static bool can_be_told(const struct logs *logs)
+/* In the form that was asked for. False: as JSON it cannot be told, for what is behind its head
+ * nobody has looked at; lines of our own always can. */
+static bool tell(struct logs *logs, const char *line, size_t n)
 {
 	char json[JSON_BYTES];
 
-	return !log_is_in_json() || log_to_json(logs->line, logs->n, json, sizeof(json)) > 0;
+	if (log_is_in_json()) {
+		n = log_to_json(line, n, json, sizeof(json));
+		line = json;
+	}
+	if (n > 0)
+		logs->put(line, n);
+	return n > 0;
 }
 
 /* Somebody else's words, as a value of their own. */
@@ -98,7 +102,7 @@ static void put_raw(struct logs *logs)
 	}
 	whole[n++] = '"';
 	whole[n++] = '\n';
-	logs->put(whole, n);
+	(void)tell(logs, whole, n);
 }
 
 static void put_line(struct logs *logs)
@@ -106,13 +110,10 @@ static void put_line(struct logs *logs)
 	char whole[LOGS_LINE_BYTES + 2];
 
 	escape(logs->line, logs->n);
-	if (!names_itself(logs) || !can_be_told(logs)) {
+	memcpy(whole, logs->line, logs->n);
+	whole[logs->n] = '\n';
+	if (!names_itself(logs) || !tell(logs, whole, logs->n + 1))
 		put_raw(logs);
-	} else {
-		memcpy(whole, logs->line, logs->n);
-		whole[logs->n] = '\n';
-		logs->put(whole, logs->n + 1);
-	}
 	logs->n = 0;
 }
 
@@ -127,7 +128,7 @@ static void tell_dropped(struct logs *logs)
 	    "process=%.40s dropped=%lu msg=\"over %d log lines in a second\"\n", logs->name,
 	    logs->dropped, LOGS_LINES_PER_SECOND);
 	logs->dropped = 0;
-	logs->put(text, (size_t)n);
+	(void)tell(logs, text, (size_t)n);
 }
 
 static void end_line(struct logs *logs, int64_t now_ns)
