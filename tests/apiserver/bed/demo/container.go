@@ -6,10 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"understudy.test/bed/pair"
 )
 
 var (
@@ -63,11 +64,9 @@ func (s *story) containerRights(ctx context.Context) error {
 
 // children are the children of a process that bear a name, the dead that wait to be reaped included.
 func children(parent int, name string) (pids []int) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err == nil && slices.Equal(statusOf(pid, "PPid"), []string{strconv.Itoa(parent)}) && slices.Equal(statusOf(pid, "Name"), []string{name}) {
-			pids = append(pids, pid)
+	for p := range pair.Procs {
+		if p.Number("PPid") == parent && p.Field("Name") == name {
+			pids = append(pids, p.Pid)
 		}
 	}
 	return pids

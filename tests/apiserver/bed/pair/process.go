@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -141,47 +140,23 @@ func (h *Hub) Roles() []Role {
 	if h.daemon == nil {
 		return nil
 	}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
+	parent := h.Pid()
+	for p := range Procs {
+		if p.Number("PPid") != parent {
 			continue
 		}
-		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err != nil || field(status, "PPid:") != strconv.Itoa(h.Pid()) {
-			continue
+		if program := p.Program(); program != "" {
+			roles = append(roles, Role{filepath.Base(program), p.Pid, p.Number("Uid")})
 		}
-		exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe"))
-		if err != nil {
-			continue
-		}
-		uid, _ := strconv.Atoi(field(status, "Uid:"))
-		roles = append(roles, Role{filepath.Base(exe), pid, uid})
 	}
 	return roles
-}
-
-// field is the first word behind a name in a /proc status file.
-func field(status []byte, name string) string {
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			return strings.Fields(rest + " -")[0]
-		}
-	}
-	return ""
 }
 
 // Orphans are processes that still run under one of the hub's uids although understudyd is gone.
 func (h *Hub) Orphans() int {
 	n := 0
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err != nil {
-			continue
-		}
-		uid, err := strconv.Atoi(field(status, "Uid:"))
-		if err == nil && uid >= h.UIDBase() && uid < h.UIDBase()+UIDRange && field(status, "State:") != "Z" {
+	for p := range Procs {
+		if uid := p.Number("Uid"); uid >= h.UIDBase() && uid < h.UIDBase()+UIDRange && p.Lives() {
 			n++
 		}
 	}
@@ -193,14 +168,9 @@ func (h *Hub) WorkloadUID() int { return h.UIDBase() + 8 }
 
 // Workload is the pid of the hub's workload, 0 when none runs.
 func (h *Hub) Workload() int {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err != nil || field(status, "Uid:") != strconv.Itoa(h.WorkloadUID()) {
-			continue
-		}
-		if pid, err := strconv.Atoi(e.Name()); err == nil && field(status, "State:") != "Z" {
-			return pid
+	for p := range Procs {
+		if p.Number("Uid") == h.WorkloadUID() && p.Lives() {
+			return p.Pid
 		}
 	}
 	return 0

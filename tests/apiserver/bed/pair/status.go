@@ -63,9 +63,14 @@ func (h *Hub) Ctl(ctx context.Context, uid int, words ...string) (string, int, e
 	if uid != 0 {
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
+	return ended(command)
+}
+
+// ended runs a command to its end, whatever its exit code is, and returns what it printed and that.
+func ended(command *exec.Cmd) (string, int, error) {
 	out, err := command.CombinedOutput()
-	var ended *exec.ExitError
-	if err != nil && !errors.As(err, &ended) {
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
 		return "", 0, err
 	}
 	return string(out), command.ProcessState.ExitCode(), nil

@@ -2,7 +2,6 @@ package pair
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,14 +51,10 @@ func (h *Hub) systemPid() int {
 	if err != nil {
 		return 0
 	}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err != nil || field(status, "PPid:") != strconv.Itoa(init) || field(status, "Name:") != "understudyd" {
-			continue
+	for p := range Procs {
+		if p.Number("PPid") == init && p.Field("Name") == "understudyd" {
+			return p.Pid
 		}
-		pid, _ := strconv.Atoi(e.Name())
-		return pid
 	}
 	return 0
 }
@@ -82,13 +77,7 @@ func (h *Hub) Systemctl(ctx context.Context, words ...string) (string, int, erro
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	argv := h.systemExec(append([]string{"systemctl", "--no-pager"}, words...)...)
-	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out, err := command.CombinedOutput()
-	var ended *exec.ExitError
-	if err != nil && !errors.As(err, &ended) {
-		return "", 0, err
-	}
-	return string(out), command.ProcessState.ExitCode(), nil
+	return ended(exec.CommandContext(ctx, argv[0], argv[1:]...))
 }
 
 func (h *Hub) systemExec(words ...string) []string {

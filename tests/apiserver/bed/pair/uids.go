@@ -1,11 +1,6 @@
 package pair
 
-import (
-	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strconv"
-)
+import "math/rand/v2"
 
 // UIDRange is how far apart the uids of two understudyds lie.
 const UIDRange = 100
@@ -16,15 +11,8 @@ const UIDRange = 100
 func FreeUIDs(ranges int) int {
 	const first, last = 20000, 25700
 	used := map[int]bool{}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		status, err := os.ReadFile(filepath.Join("/proc", e.Name(), "status"))
-		if err != nil {
-			continue
-		}
-		if uid, err := strconv.Atoi(field(status, "Uid:")); err == nil {
-			used[uid/UIDRange] = true
-		}
+	for p := range Procs {
+		used[p.Number("Uid")/UIDRange] = true
 	}
 	taken := func(base int) bool {
 		for i := range ranges {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -166,14 +165,12 @@ func (r *replica) page() (uint64, bool) {
 // processes are the children of its understudyd by program, with their pids.
 func (r *replica) processes() map[string]int {
 	found := map[string]int{}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || field(pid, "PPid:") != strconv.Itoa(r.daemon.Process.Pid) {
+	for p := range pair.Procs {
+		if p.Number("PPid") != r.daemon.Process.Pid {
 			continue
 		}
-		if exe, err := os.Readlink(filepath.Join("/proc", e.Name(), "exe")); err == nil {
-			found[strings.TrimSuffix(filepath.Base(exe), " (deleted)")] = pid
+		if program := p.Program(); program != "" {
+			found[strings.TrimSuffix(filepath.Base(program), " (deleted)")] = p.Pid
 		}
 	}
 	return found
@@ -181,25 +178,12 @@ func (r *replica) processes() map[string]int {
 
 // workload says whether any process of the workload's uid is there.
 func (r *replica) workload() bool {
-	entries, _ := os.ReadDir("/proc")
-	uid := strconv.Itoa(r.uids + 8)
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && field(pid, "Uid:") == uid && field(pid, "State:") != "Z" {
+	for p := range pair.Procs {
+		if p.Number("Uid") == r.uids+8 && p.Lives() {
 			return true
 		}
 	}
 	return false
-}
-
-// field is the first word behind a name in a /proc status file.
-func field(pid int, name string) string {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			return strings.Fields(rest + " -")[0]
-		}
-	}
-	return ""
 }
 
 // bootNow is the clock of pages and of what workloads write.
