@@ -32,8 +32,15 @@ func tryLeader(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err := cluster.Down(*dir, false); err != nil {
 		return err
 	}
-	bed, err := cluster.Up(ctx, cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"), Owner: os.Getpid(),
-		Names: []string{"hub-a", "hub-b", "worker-1"}, Isolated: []string{"hub-a", "hub-b"}})
+	clusters := cluster.Options{Dir: *dir, Launcher: beside("bed"), Kubebed: beside("kubebed"), Owner: os.Getpid(),
+		Names: []string{"hub-a", "hub-b", "worker-1"}, Isolated: []string{"hub-a", "hub-b"}}
+	if o.Failovers > 0 {
+		var err error
+		if clusters.FlagsOf, err = leader.AuditFlags(*dir); err != nil {
+			return err
+		}
+	}
+	bed, err := cluster.Up(ctx, clusters)
 	if err != nil {
 		return err
 	}
