@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ctl/answer.h"
 #include "ctl/consent.h"
 #include "ctl/json.h"
 #include "ctl/operate.h"
@@ -65,12 +66,12 @@ static bool take_value(struct archive_words *words, const char *option, const ch
 	else if (strcmp(option, "--keep") == 0)
 		return read_count(value, &words->keep);
 	else if (strcmp(option, "-o") == 0)
-		words->as_json = strcmp(value, "json") == 0;
+		return answer_format(value, &words->as_json);
 	else if (strcmp(option, "--term") == 0 && read_count(value, &number))
 		words->term = (unsigned long long)number;
 	else
 		return false;
-	return strcmp(option, "-o") != 0 || words->as_json || strcmp(value, "text") == 0;
+	return true;
 }
 
 enum ctl_exit archive_parse(int argc, char **argv, const char *options, bool named,
@@ -313,18 +314,33 @@ static enum kubectl_outcome delete_all(const struct archive_words *words,
 	return outcome;
 }
 
+/* For a program: what was, or would be, deleted; of a list that could not be read it is nothing. */
+static void put_pruned(const struct archive_words *words, enum ctl_exit code,
+    const struct archived *const *due, size_t count, size_t all, const char *text, struct buf *out)
+{
+	json_t *objects = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(objects, json_of(due[i]));
+	(void)answer_put(out, code, text,
+	    json_pack("{s:b, s:o, s:I}", "dryRun", words->dry_run, "objects", objects, "stay",
+		(json_int_t)(all - count)));
+}
+
 static enum ctl_exit prune(const struct archive_words *words, const struct archived_list *list,
     struct buf *out, struct err *err)
 {
 	const struct archived **due = calloc(list->count + 1, sizeof(struct archived *));
 	long long now_s = (long long)time(NULL);
 	enum ctl_exit code = CTL_DONE;
+	char done[120];
 	size_t count = 0;
 
 	for (size_t i = 0; due && i < list->count; i++)
 		if (is_due(words, &list->items[i], i, now_s)) {
 			due[count++] = &list->items[i];
-			put_line(out, &list->items[i]);
+			if (!words->as_json)
+				put_line(out, &list->items[i]);
 		}
 	if (count && !words->dry_run && !prune_consented(words, count)) {
 		err_set(err, "prune: refused: not confirmed; in a script: --yes prune");
@@ -332,9 +348,13 @@ static enum ctl_exit prune(const struct archive_words *words, const struct archi
 	} else if (!words->dry_run) {
 		code = kubectl_exit(delete_all(words, due, count, err), true);
 	}
-	if (code == CTL_DONE)
-		buf_printf(out, "prune: done: %zu archived objects %s, %zu stay\n", count,
-		    words->dry_run ? "would be deleted" : "are deleted", list->count - count);
+	(void)snprintf(done, sizeof(done), "%zu archived objects %s, %zu stay", count,
+	    words->dry_run ? "would be deleted" : "are deleted", list->count - count);
+	if (words->as_json)
+		put_pruned(
+		    words, code, due, count, list->count, code == CTL_DONE ? done : err->text, out);
+	else if (code == CTL_DONE)
+		buf_printf(out, "prune: done: %s\n", done);
 	free(due);
 	return code;
 }
@@ -344,7 +364,7 @@ static enum ctl_exit run_prune(int argc, char **argv, struct buf *out, struct er
 	struct archived_list list;
 	struct archive_words words;
 	enum ctl_exit code = archive_parse(argc, argv,
-	    " --kubeconfig --context --namespace --older-than --keep --dry-run --yes ", false,
+	    " --kubeconfig --context --namespace --older-than --keep --dry-run --yes -o ", false,
 	    &words, err);
 
 	if (code != CTL_DONE)
@@ -352,6 +372,8 @@ static enum ctl_exit run_prune(int argc, char **argv, struct buf *out, struct er
 	code = kubectl_exit(archived_read(&words.from, words.namespace, &list, err), false);
 	if (code == CTL_DONE)
 		code = prune(&words, &list, out, err);
+	else if (words.as_json)
+		put_pruned(&words, code, NULL, 0, 0, err->text, out);
 	archived_free(&list);
 	return code;
 }

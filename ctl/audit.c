@@ -170,7 +170,7 @@ static int start_offline(const char *config, pid_t *pid)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -1;
-	error = spawn_understudyd(argv, ends[1], pid) == 0 ? 0 : errno;
+	error = spawn_understudyd(argv, ends[1], -1, pid) == 0 ? 0 : errno;
 	close(ends[1]);
 	if (error == 0)
 		return ends[0];

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ctl/answer.h"
 #include "ctl/archive.h"
 #include "ctl/consent.h"
 #include "ctl/show.h"
@@ -22,6 +23,9 @@
 #define LEAST_LIFE_S      600LL /* what an API server issues at least */
 #define MOST_LIFE_S       (366LL * 24 * 3600)
 #define CLUSTERS_BYTES    ((2 + BOOTSTRAP_MAX_WORKERS) * sizeof(struct bootstrap_cluster))
+/* Of each hub its own five and one of each worker; of each worker its own, and KubeSlice's. */
+#define MAX_CREDENTIALS (2 * (5 + BOOTSTRAP_MAX_WORKERS) + 2 * BOOTSTRAP_MAX_WORKERS)
+#define SHARED_BYTES    (CLUSTERS_BYTES + MAX_CREDENTIALS * sizeof(struct bootstrap_result))
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
@@ -129,7 +133,10 @@ static enum ctl_exit take_value(struct bootstrap *b, const char *option, const c
 		b->out = value;
 	else if (strcmp(option, "--yes") == 0)
 		b->yes = value;
-	else if (strcmp(option, "--token-life") == 0) {
+	else if (strcmp(option, "-o") == 0) {
+		if (!answer_format(value, &b->as_json))
+			return misused(err, "-o takes json or text", "");
+	} else if (strcmp(option, "--token-life") == 0) {
 		if (!archive_span(value, &ms) || ms < LEAST_LIFE_S * 1000 ||
 		    ms > MOST_LIFE_S * 1000)
 			return misused(err, "a token lives for 10m to 366d, not ", value);
@@ -177,19 +184,20 @@ enum ctl_exit bootstrap_parse(int argc, char **argv, struct bootstrap *b, struct
 	enum ctl_exit code = CTL_DONE;
 
 	b->hubs =
-	    mmap(NULL, CLUSTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	    mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (b->hubs == MAP_FAILED) {
 		b->hubs = NULL;
 		err_set(err, "out of memory");
 		return CTL_REFUSED;
 	}
 	b->workers = b->hubs + 2;
+	b->results = (struct bootstrap_result *)(b->workers + BOOTSTRAP_MAX_WORKERS);
 	b->namespace = DEFAULT_NAMESPACE;
 	b->life_s = DEFAULT_LIFE_S;
 	for (int i = 1; i < argc && code == CTL_DONE; i++) {
 		if (take_flag(b, argv[i]))
 			continue;
-		if (strncmp(argv[i], "--", 2) != 0)
+		if (strncmp(argv[i], "--", 2) != 0 && strcmp(argv[i], "-o") != 0)
 			return misused(err, "unknown word ", argv[i]);
 		if (i + 1 == argc || !argv[i + 1][0])
 			return misused(err, "this needs a value, or is no option: ", argv[i]);
@@ -206,7 +214,7 @@ enum ctl_exit bootstrap_parse(int argc, char **argv, struct bootstrap *b, struct
 void bootstrap_free(struct bootstrap *b)
 {
 	if (b->hubs)
-		(void)munmap(b->hubs, CLUSTERS_BYTES);
+		(void)munmap(b->hubs, SHARED_BYTES);
 	b->hubs = b->workers = NULL;
 	b->hub_count = b->worker_count = 0;
 }
@@ -296,7 +304,7 @@ static bool is_consented(struct bootstrap *b)
 		return false;
 	}
 	if (isatty(STDIN_FILENO)) {
-		if (!isatty(STDOUT_FILENO) && b->said->data)
+		if ((b->quiet || !isatty(STDOUT_FILENO)) && b->said->data)
 			(void)fputs(b->said->data, stderr);
 		(void)fprintf(stderr, "Type the name of the first hub to go on: ");
 		if (consent_typed(b->hubs[0].name))
@@ -357,6 +365,38 @@ static enum ctl_exit take_away(struct bootstrap *b)
 	return code;
 }
 
+static enum ctl_exit run(struct bootstrap *b)
+{
+	enum ctl_exit code;
+
+	if (b->dry_run)
+		return print_manifests(b);
+	code = bootstrap_many(b, b->hub_count + b->worker_count, bootstrap_reach);
+	if (code == CTL_DONE)
+		code = bootstrap_judge_uids(b);
+	if (code == CTL_DONE)
+		tell_plan(b);
+	if (code == CTL_DONE && !is_consented(b))
+		code = CTL_REFUSED;
+	if (code == CTL_DONE)
+		code = b->remove ? take_away(b) : install(b);
+	return code;
+}
+
+/* For a program what is told goes into its document, not before it. */
+static enum ctl_exit run_for_program(struct bootstrap *b, struct buf *out)
+{
+	struct buf said = buf_make(4 << 20);
+	enum ctl_exit code;
+
+	b->said = &said;
+	b->quiet = true;
+	code = b->dry_run ? CTL_DONE : run(b);
+	code = bootstrap_answer(b, code, &said, out);
+	buf_free(&said);
+	return code;
+}
+
 enum ctl_exit bootstrap_command(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
@@ -371,19 +411,8 @@ enum ctl_exit bootstrap_command(
 	b->said = out;
 	b->err = err;
 	code = bootstrap_parse(argc, argv, b, err);
-	if (code == CTL_DONE && b->dry_run) {
-		code = print_manifests(b);
-	} else if (code == CTL_DONE) {
-		code = bootstrap_many(b, b->hub_count + b->worker_count, bootstrap_reach);
-		if (code == CTL_DONE)
-			code = bootstrap_judge_uids(b);
-		if (code == CTL_DONE)
-			tell_plan(b);
-		if (code == CTL_DONE && !is_consented(b))
-			code = CTL_REFUSED;
-		if (code == CTL_DONE)
-			code = b->remove ? take_away(b) : install(b);
-	}
+	if (code == CTL_DONE)
+		code = b->as_json ? run_for_program(b, out) : run(b);
 	bootstrap_free(b);
 	free(b);
 	return code;

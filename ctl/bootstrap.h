@@ -8,6 +8,7 @@
  *   bootstrap_apply.c  CRDs, policies in force before rights (C2), webhooks (H5); the way back
  *   bootstrap_who.c    tokens as kubeconfigs, each proven before it takes its place
  *   bootstrap_files.c  files of an output folder, one sub-folder a machine; configurations
+ *   bootstrap_answer.c what was done, for a program
  *
  * A token is in our memory between two programs only: in no argument, environment or message.
  */
@@ -40,10 +41,18 @@ struct bootstrap_cluster {
 	char role[32];  /* HubRole/self of a hub as it was found, "" when there is none */
 };
 
+/* What became of a credential, in shared memory as well. */
+struct bootstrap_result {
+	enum { BOOTSTRAP_NOT_REACHED, BOOTSTRAP_NONE_YET, BOOTSTRAP_KEPT, BOOTSTRAP_MADE } state;
+	char expires[40]; /* RFC 3339, of one that was made and ends */
+};
+
 struct bootstrap {
 	const char *namespace, *out, *yes;
 	bool dry_run, renew, remove, force;
+	bool as_json;                             /* for a program: nothing is shown meanwhile */
 	bool quiet;                               /* what is told is kept, not shown at once */
+	struct bootstrap_result *results;         /* by the number of the credential */
 	long long life_s;                         /* of a token */
 	struct bootstrap_cluster *hubs, *workers; /* of one piece, bootstrap_free's */
 	unsigned hub_count, worker_count;
@@ -66,6 +75,10 @@ struct bootstrap_cluster *bootstrap_cluster_at(struct bootstrap *b, unsigned i);
 /* Puts the cluster's name before the text in b->err. Returns the code. */
 enum ctl_exit bootstrap_fail(
     struct bootstrap *b, const struct bootstrap_cluster *cluster, enum ctl_exit code);
+
+/* Appends all that was done as one document. said: what was told meanwhile. Returns the code. */
+enum ctl_exit bootstrap_answer(
+    struct bootstrap *b, enum ctl_exit code, const struct buf *said, struct buf *out);
 
 /* Runs the step for each number from 0 to count - 1, some of them at the same time, each in a
  * process of its own: what it changes is lost but for clusters and files. What they tell is told in

@@ -195,12 +195,12 @@ static void put_kubeconfig(
 }
 
 /* A new token beside the file, proven, then over it. */
-static enum ctl_exit make_one(
-    struct bootstrap *b, const struct bootstrap_identity *identity, char path[1024])
+static enum ctl_exit make_one(struct bootstrap *b, const struct bootstrap_identity *identity,
+    char path[1024], struct bootstrap_result *result)
 {
 	struct buf token = buf_make_secret(TOKEN_MAX_BYTES), text = buf_make_secret(1 << 20);
-	char expires[40] = "", beside[1040];
-	enum kubectl_outcome outcome = ask_token(b, identity, expires, &token);
+	char beside[1040];
+	enum kubectl_outcome outcome = ask_token(b, identity, result->expires, &token);
 	enum ctl_exit code = kubectl_exit(outcome, false);
 
 	(void)snprintf(beside, sizeof(beside), "%s.new", path);
@@ -222,11 +222,13 @@ static enum ctl_exit make_one(
 		err_set(b->err, "%s cannot be replaced: %m", path);
 		code = CTL_REFUSED;
 	}
-	if (code == CTL_DONE)
+	if (code == CTL_DONE) {
 		bootstrap_tell(b, "%s: %s of %s, proven at %s, until %s", identity->held_by->name,
-		    identity->account, identity->at->name, identity->at->server, expires);
-	else
+		    identity->account, identity->at->name, identity->at->server, result->expires);
+		result->state = BOOTSTRAP_MADE;
+	} else {
 		(void)unlink(beside);
+	}
 	return code == CTL_DONE ? code : bootstrap_fail(b, identity->at, code);
 }
 
@@ -254,7 +256,8 @@ static bool is_good(
 
 /* KubeSlice's own token of a worker, from the hub that leads first: there once the worker is
  * registered. Without it the hubs deliver theirs (H12). */
-static enum ctl_exit take_worker_token(struct bootstrap *b, const struct bootstrap_cluster *worker)
+static enum ctl_exit take_worker_token(
+    struct bootstrap *b, const struct bootstrap_cluster *worker, struct bootstrap_result *result)
 {
 	char account[112], path[1024];
 	const char *words[] = { "get", "secret", account, "-n", worker->project,
@@ -270,9 +273,11 @@ static enum ctl_exit take_worker_token(struct bootstrap *b, const struct bootstr
 	bootstrap_path(b, worker, "credentials/hub-a.token", path);
 	if (code == CTL_DONE && encoded.len &&
 	    base64_get(&token, buf_str(&encoded), BASE64_SPACED) && token.len) {
+		result->state = BOOTSTRAP_MADE;
 		if (!bootstrap_write(path, buf_str(&token), b->err))
 			code = CTL_REFUSED;
 	} else if (code == CTL_DONE) {
+		result->state = BOOTSTRAP_NONE_YET;
 		bootstrap_tell(b,
 		    "%s: %s has no token of KubeSlice's for it yet: the hubs deliver theirs",
 		    worker->name, b->hubs[0].name);
@@ -298,11 +303,13 @@ enum ctl_exit bootstrap_credentials(struct bootstrap *b, unsigned i)
 	char path[1024];
 
 	if (!bootstrap_identity_at(b, i, &identity))
-		return take_worker_token(
-		    b, &b->workers[i + b->worker_count - bootstrap_credential_count(b)]);
+		return take_worker_token(b,
+		    &b->workers[i + b->worker_count - bootstrap_credential_count(b)],
+		    &b->results[i]);
 	bootstrap_path(b, identity.held_by, identity.file, path);
 	if (!is_good(b, &identity, path))
-		return make_one(b, &identity, path);
+		return make_one(b, &identity, path, &b->results[i]);
+	b->results[i].state = BOOTSTRAP_KEPT;
 	bootstrap_tell(b, "%s: %s of %s works and stays; --renew makes a new one",
 	    identity.held_by->name, identity.account, identity.at->name);
 	return CTL_DONE;

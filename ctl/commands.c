@@ -91,7 +91,7 @@ static const struct command commands[] = {
 	    "       confirm-deletes | discard | accept-restore [--list ID] [--dry-run]\n"
 	    "       [--yes HUB] [-o text|json] |\n"
 	    "       confirm-deletes | discard | unpark --context HUB [--kubeconfig FILE]\n"
-	    "       [--namespace N] [--list ID] [--dry-run] [--yes HUB]",
+	    "       [--namespace N] [--list ID] [--dry-run] [--yes HUB] [-o text|json]",
 	    "the mirror of this hub: how far, what differs, what waits for a person",
 	    "On the Standby.\n"
 	    "status           per kind: Synced, Progressing, Degraded, Unknown or Blocked, and\n"
@@ -123,7 +123,7 @@ static const struct command commands[] = {
 	    "not valid, refuses the whole and changes nothing. Exit: 0 reloaded, 1 refused, 3 not "
 	    "known.\n",
 	    reload_run },
-	{ "worker", "worker list [-o text|json] | add NAME | remove NAME",
+	{ "worker", "worker list | add NAME | remove NAME [-o text|json]",
 	    "the workers of this hub; how one comes and goes",
 	    "list shows each worker's state, term and Active. add and remove print what to do and "
 	    "change\n"
@@ -169,7 +169,7 @@ static const struct command commands[] = {
 	    "prune    deletes what is older (default 30d), but the newest N\n"
 	    "SPAN: like 12h or 30d. Exit: 0 done, 1 refused, 3 not known.\n",
 	    archive_command },
-	{ "check-config", "check-config [FILE] [--pair OTHER]",
+	{ "check-config", "check-config [FILE] [--pair OTHER] [-o text|json]",
 	    "a configuration, and whether it fits another machine's",
 	    "As root; starts nothing. Reads FILE (/etc/understudy/understudy.yaml) and the files "
 	    "that it\n"
@@ -187,7 +187,8 @@ static const struct command commands[] = {
 	    "       [--project-namespace N --worker NAME[=CONTEXT] ...] --out FOLDER\n"
 	    "       [--hub-endpoint NAME=URL] [--worker-endpoint NAME=URL] [--ca NAME=FILE]\n"
 	    "       [--kubeconfig FILE] [--namespace N] [--token-life SPAN]\n"
-	    "       [--dry-run | --renew | --remove] [--force] [--yes FIRST-HUB]",
+	    "       [--dry-run | --renew | --remove] [--force] [--yes FIRST-HUB]\n"
+	    "       [-o text|json]",
 	    "accounts, rights, policies and configurations, from your contexts",
 	    "With your own kubeconfig, by kubectl; no daemon is asked. Says what it will do and "
 	    "asks for\n"
@@ -249,6 +250,8 @@ void commands_put_help(struct buf *out)
 	    "; the other sockets are looked for beside it\n"
 	    "  --help, -h     this text; behind a command that command's\n"
 	    "  --version      which version and build this is\n\n"
+	    "-o json prints a document of a fixed shape, with the same exit status; its members\n"
+	    "`outcome` and `text` say what became of a command (docs/answers.schema.json).\n\n"
 	    "exit status: 0 done, 1 refused, 3 unknown or still running, 4 no daemon, 64 usage\n");
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl/answer.h"
 #include "ctl/consent.h"
 #include "ctl/json.h"
 #include "ctl/kubectl.h"
@@ -257,8 +258,8 @@ bool leftovers_are_meant(int argc, char **argv)
 
 struct words {
 	struct kubectl hub;
-	const char *namespace, *list, *yes;
-	bool dry_run;
+	const char *namespace, *list, *yes, *format;
+	bool dry_run, as_json;
 };
 
 static enum ctl_exit parse(int argc, char **argv, struct words *words, struct err *err)
@@ -269,21 +270,25 @@ static enum ctl_exit parse(int argc, char **argv, struct words *words, struct er
 			const char *option, **value;
 		} options[] = { { "--kubeconfig", &words->hub.kubeconfig },
 			{ "--context", &words->hub.context }, { "--namespace", &words->namespace },
-			{ "--list", &words->list }, { "--yes", &words->yes } };
+			{ "--list", &words->list }, { "--yes", &words->yes },
+			{ "-o", &words->format } };
+		enum { OPTION_COUNT = sizeof(options) / sizeof(options[0]) };
 		size_t at = 0;
 
 		if (strcmp(argv[i], "--dry-run") == 0) {
 			words->dry_run = true;
 			continue;
 		}
-		while (at < 5 && strcmp(argv[i], options[at].option) != 0)
+		while (at < OPTION_COUNT && strcmp(argv[i], options[at].option) != 0)
 			at++;
-		if (at == 5)
+		if (at == OPTION_COUNT)
 			return command_misused(err, "sync", "unknown word ", argv[i]);
 		if (i + 1 == argc || !argv[i + 1][0] || argv[i + 1][0] == '-')
 			return command_misused(err, "sync", "this needs a value: ", argv[i]);
 		*options[at].value = argv[++i];
 	}
+	if (words->format && !answer_format(words->format, &words->as_json))
+		return command_misused(err, "sync", "-o takes json or text", "");
 	if (!words->hub.kubeconfig && !words->hub.context)
 		return command_misused(
 		    err, "sync", "name the hub that leads by --kubeconfig or --context", "");
@@ -380,7 +385,7 @@ static enum kubectl_outcome write_one(const struct words *words, const struct ve
 	return outcome;
 }
 
-static void put_item(struct buf *out, const struct leftover *item, const char *what)
+static void put_name(struct buf *out, const struct leftover *item)
 {
 	buf_printf(out, "%s ", item->kind);
 	if (item->namespace[0]) {
@@ -388,6 +393,11 @@ static void put_item(struct buf *out, const struct leftover *item, const char *w
 		buf_puts(out, "/");
 	}
 	show_text(out, item->name);
+}
+
+static void put_item(struct buf *out, const struct leftover *item, const char *what)
+{
+	put_name(out, item);
 	buf_printf(out, ": %s\n", what);
 }
 
@@ -404,14 +414,31 @@ static bool consented(
 	return consent_typed(hub);
 }
 
+/* Of each object its name and what becomes, or became, of it. */
+static json_t *rows_of(const struct leftovers *list, const char *what)
+{
+	json_t *told = json_array();
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct buf object = buf_make(1024);
+
+		put_name(&object, &list->items[i]);
+		json_array_append_new(
+		    told, json_pack("{s:s, s:s}", "object", object.data, "text", what));
+		buf_free(&object);
+	}
+	return told;
+}
+
 /* Each for itself: what was changed, or was not answered, is named, and the rest goes on. */
 static enum ctl_exit write_all(const struct words *words, const struct verb *verb,
-    const struct leftovers *list, struct buf *out, struct err *err)
+    const struct leftovers *list, json_t *told, struct buf *out, struct err *err)
 {
 	enum ctl_exit code = CTL_DONE, now;
 	size_t done = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
+		const char *what;
 		enum kubectl_outcome outcome = write_one(words, verb, &list->items[i], err);
 
 		/* Somebody else has done it. */
@@ -419,9 +446,10 @@ static enum ctl_exit write_all(const struct words *words, const struct verb *ver
 			done++;
 			continue;
 		}
-		put_item(out, &list->items[i],
-		    outcome == KUBECTL_CONFLICT ? "was changed meanwhile, and is left as it is"
-						: err->text);
+		what = outcome == KUBECTL_CONFLICT ? "was changed meanwhile, and is left as it is"
+						   : err->text;
+		put_item(out, &list->items[i], what);
+		json_object_set_new(json_array_get(told, i), "text", json_string(what));
 		now = kubectl_exit(outcome, true);
 		code = now > code ? now : code;
 	}
@@ -434,7 +462,7 @@ static enum ctl_exit write_all(const struct words *words, const struct verb *ver
 }
 
 static enum ctl_exit run(const struct words *words, const struct verb *verb, const char *hub,
-    const struct leftovers *list, struct buf *out, struct err *err)
+    const struct leftovers *list, json_t *told, struct buf *out, struct err *err)
 {
 	char id[17];
 
@@ -461,16 +489,18 @@ static enum ctl_exit run(const struct words *words, const struct verb *verb, con
 		err_set(err, "%s: refused: not confirmed; in a script: --yes %s", verb->name, hub);
 		return CTL_REFUSED;
 	}
-	return write_all(words, verb, list, out, err);
+	return write_all(words, verb, list, told, out, err);
 }
 
 enum ctl_exit leftovers_command(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
 	const struct verb *verb = verb_by_name(argv[1]);
-	struct buf hub = buf_make(512);
+	struct buf hub = buf_make(512), said = buf_make(1 << 20);
 	struct leftovers list = { 0 };
 	struct words words;
+	json_t *told = NULL;
+	char id[17];
 	enum ctl_exit code = parse(argc, argv, &words, err);
 
 	(void)options;
@@ -478,9 +508,18 @@ enum ctl_exit leftovers_command(
 		code = check_leads(&words, &hub, err);
 	if (code == CTL_DONE)
 		code = read_list(&words, verb->held, &list, err);
-	if (code == CTL_DONE)
-		code = run(&words, verb, hub.data, &list, out, err);
+	if (code == CTL_DONE) {
+		told = rows_of(&list, verb->row);
+		code = run(&words, verb, hub.data, &list, told, words.as_json ? &said : out, err);
+	}
+	leftovers_id(&list, id);
+	if (words.as_json)
+		(void)answer_put_last(out, code, &said, err,
+		    json_pack("{s:s?, s:b, s:s?, s:O?}", "hub", hub.data, "dryRun", words.dry_run,
+			"list", told ? id : NULL, "rows", told));
+	json_decref(told);
 	leftovers_free(&list);
 	buf_free(&hub);
+	buf_free(&said);
 	return code;
 }

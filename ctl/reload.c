@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ctl/answer.h"
 #include "ctl/show.h"
 
 #define LOOK_MS     100
@@ -81,21 +82,12 @@ static enum ctl_exit send_signal(const struct ctl_options *options, struct err *
 	return CTL_REFUSED;
 }
 
-static void put_json(const json_t *value, const char *otherwise, struct buf *out)
-{
-	char *text = json_dumps(value, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-
-	buf_puts(out, text ? text : otherwise);
-	buf_puts(out, "\n");
-	free(text);
-}
-
 static enum ctl_exit tell(const json_t *document, bool as_json, struct buf *out, struct err *err)
 {
 	const json_t *reload = json_object_get(document, "reload");
 
 	if (as_json)
-		put_json(reload, "null", out);
+		answer_document(out, reload);
 	if (as_json && json_is_true(json_object_get(reload, "done")))
 		return CTL_DONE;
 	if (json_is_true(json_object_get(reload, "done"))) {
@@ -144,15 +136,18 @@ enum ctl_exit reload_run(
 static enum ctl_exit list(
     const struct ctl_options *options, bool as_json, struct buf *out, struct err *err)
 {
-	json_t *document;
+	json_t *document, *none, *workers;
 	enum ctl_exit code = read_status(options, &document, err);
 
 	if (code != CTL_DONE)
 		return code;
+	none = json_array();
+	workers = json_object_get(document, "workers");
 	if (as_json)
-		put_json(json_object_get(document, "workers"), "[]", out);
+		answer_document(out, workers ? workers : none);
 	else
 		show_workers(document, out);
+	json_decref(none);
 	json_decref(document);
 	return CTL_DONE;
 }
@@ -170,64 +165,97 @@ static const json_t *find(const json_t *document, const char *name)
 	return NULL;
 }
 
-/* The configuration file is people's, and so is what must stand on a worker before a hub may write
- * there: nobody of understudy has that right. Who has it is told how. */
-static enum ctl_exit explain_addition(
-    const struct ctl_options *options, const char *name, struct buf *out, struct err *err)
+/* The configuration file is people's, and so is what stands on a worker: nobody of understudy has
+ * that right, and a hub deletes nothing there (M5). Who has it is told how. */
+static void add_step(json_t *steps, const char *where, const char *text, const char *command)
 {
-	json_t *document;
-	enum ctl_exit code = read_status(options, &document, err);
-
-	if (code == CTL_DONE && find(document, name)) {
-		err_set(
-		    err, "%.200s is one of this hub's workers already; see `worker list`", name);
-		code = CTL_REFUSED;
-	}
-	if (code == CTL_DONE)
-		buf_printf(out,
-		    "Nothing is done by this; these are the steps.\n"
-		    "1. An administrator runs understudyctl bootstrap with the words of before "
-		    "and\n"
-		    "       --worker %s\n"
-		    "   which makes what it needs on its cluster and on both hubs, a kubeconfig of "
-		    "it\n"
-		    "   for each hub, and, where nobody edited them, the configurations anew.\n"
-		    "2. On both hubs the kubeconfig is put in its place, and the worker into "
-		    "`workers`:\n"
-		    "       - {name: %s, project-namespace: ITS-PROJECT, kubeconfig: FILE}\n"
-		    "   then\n"
-		    "       understudyctl reload\n"
-		    "3. `worker list` shows it: ok, or what is missing there.\n",
-		    name, name);
-	json_decref(document);
-	return code;
+	json_array_append_new(
+	    steps, json_pack("{s:s, s:s, s:s?}", "where", where, "text", text, "command", command));
 }
 
-/* M5: a hub deletes nothing on a worker; who may is told how. */
-static enum ctl_exit explain_removal(
-    const struct ctl_options *options, const char *name, struct buf *out, struct err *err)
+static json_t *addition(const char *name)
 {
-	json_t *document;
+	json_t *steps = json_array();
+	struct buf text = buf_make(4096);
+
+	buf_printf(&text, "understudyctl bootstrap ... --worker %s=CONTEXT", name);
+	add_step(steps, "contexts",
+	    "Where your contexts are, with the words of before: it makes what the worker needs, "
+	    "there and on both hubs, and a kubeconfig for each hub.",
+	    text.data);
+	buf_clear(&text);
+	buf_printf(&text,
+	    "On both hubs put that kubeconfig in its place, and into `workers` of the "
+	    "configuration file: - {name: %s, project-namespace: ITS-PROJECT, kubeconfig: FILE}",
+	    name);
+	add_step(steps, "hubs", text.data, NULL);
+	add_step(steps, "hubs", "Then, on both hubs:", "understudyctl reload");
+	add_step(steps, "hubs", "It is over when this says ok; else it says what is missing there.",
+	    "understudyctl worker list");
+	buf_free(&text);
+	return steps;
+}
+
+static json_t *removal(const char *name, const char *follows)
+{
+	json_t *steps = json_array();
+	struct buf text = buf_make(4096);
+
+	buf_printf(&text, "On both hubs take %s out of `workers` in the configuration file.", name);
+	add_step(steps, "hubs", text.data, NULL);
+	add_step(steps, "hubs",
+	    "Then, on both hubs; from then on nobody of understudy holds its credential or writes "
+	    "to it:",
+	    "understudyctl reload");
+	buf_clear(&text);
+	buf_puts(&text, "It goes on following ");
+	show_text(&text, follows[0] ? follows : "the hub that it follows");
+	buf_puts(&text, ". To take that claim away, on the worker, as a member of the group "
+			"understudy:break-glass:");
+	add_step(
+	    steps, "worker", text.data, "kubectl delete clustercontrollers.ha.kubeslice.io active");
+	buf_free(&text);
+	return steps;
+}
+
+static void put_steps(const json_t *steps, struct buf *out)
+{
+	const json_t *step;
+	size_t i;
+
+	buf_puts(out, "Nothing is done by this; these are the steps.\n");
+	json_array_foreach(steps, i, step)
+	{
+		buf_printf(out, "%zu. %s\n", i + 1, text_of(step, "text"));
+		if (text_of(step, "command")[0])
+			buf_printf(out, "       %s\n", text_of(step, "command"));
+	}
+}
+
+static enum ctl_exit explain(const struct ctl_options *options, bool adds, const char *name,
+    bool as_json, struct buf *out, struct err *err)
+{
+	json_t *document, *steps = NULL;
 	enum ctl_exit code = read_status(options, &document, err);
 	const json_t *worker = find(document, name);
 
-	if (code == CTL_DONE && !worker) {
+	if (code == CTL_DONE && adds && worker) {
+		err_set(
+		    err, "%.200s is one of this hub's workers already; see `worker list`", name);
+		code = CTL_REFUSED;
+	} else if (code == CTL_DONE && !adds && !worker) {
 		err_set(err, "no worker is called %.200s; `worker list` names them", name);
 		code = CTL_REFUSED;
+	} else if (code == CTL_DONE) {
+		steps = adds ? addition(name) : removal(name, text_of(worker, "identity"));
 	}
-	if (code == CTL_DONE) {
-		buf_printf(out,
-		    "1. On both hubs take %s out of `workers` in the configuration file, then\n"
-		    "       understudyctl reload\n"
-		    "   From then on nobody of understudy holds its credential or writes to it.\n"
-		    "2. It goes on following ",
-		    name);
-		show_text(out, text_of(worker, "identity")[0] ? text_of(worker, "identity")
-							      : "the hub that it follows");
-		buf_puts(out, ". To take that claim away, on the worker as a member of the group\n"
-			      "   understudy:break-glass:\n"
-			      "       kubectl delete clustercontrollers.ha.kubeslice.io active\n");
-	}
+	if (steps && !as_json)
+		put_steps(steps, out);
+	if (as_json && code != CTL_NO_DAEMON)
+		(void)answer_put(out, code,
+		    steps ? "nothing was done; these are the steps" : err->text,
+		    json_pack("{s:s, s:O?}", "worker", name, "steps", steps));
+	json_decref(steps);
 	json_decref(document);
 	return code;
 }
@@ -235,16 +263,22 @@ static enum ctl_exit explain_removal(
 enum ctl_exit reload_worker(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
-	if (argc >= 2 && strcmp(argv[1], "list") == 0) {
-		if (argc == 2 || takes_format(argc - 2, argv + 2))
-			return list(options, argc == 4 && strcmp(argv[3], "json") == 0, out, err);
-		return command_misused(err, argv[0], "list takes -o text or -o json", "");
-	}
-	if (argc == 3 && strcmp(argv[1], "add") == 0)
-		return explain_addition(options, argv[2], out, err);
-	if (argc == 3 && strcmp(argv[1], "remove") == 0)
-		return explain_removal(options, argv[2], out, err);
-	return command_misused(err, argv[0],
-	    argc < 2 ? "list, or add or remove and a name" : "unknown word ",
-	    argc < 2 ? "" : argv[1]);
+	bool lists = argc >= 2 && strcmp(argv[1], "list") == 0;
+	bool adds = argc >= 2 && strcmp(argv[1], "add") == 0;
+	bool removes = argc >= 2 && strcmp(argv[1], "remove") == 0;
+	int words = lists ? 2 : 3;
+	bool as_json = argc == words + 2 && strcmp(argv[words + 1], "json") == 0;
+
+	if (!lists && !adds && !removes)
+		return command_misused(err, argv[0],
+		    argc < 2 ? "list, or add or remove and a name" : "unknown word ",
+		    argc < 2 ? "" : argv[1]);
+	if (argc < words || argv[words - 1][0] == '-')
+		return command_misused(err, argv[0], "a worker's name is wanted behind ", argv[1]);
+	if (argc != words && !takes_format(argc - words, argv + words))
+		return command_misused(
+		    err, argv[0], "this takes -o text or -o json and nothing else: ", argv[1]);
+	if (lists)
+		return list(options, as_json, out, err);
+	return explain(options, adds, argv[2], as_json, out, err);
 }

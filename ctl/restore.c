@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctl/answer.h"
 #include "ctl/archive.h"
 #include "ctl/archived.h"
 #include "ctl/consent.h"
@@ -86,6 +87,7 @@ struct restoring {
 	json_t *object, *present; /* present NULL: there is none on the target */
 	char resource[200], title[420];
 	struct buf checks;
+	json_t *checked; /* the same, for a program */
 	bool ok;
 };
 
@@ -98,6 +100,8 @@ static void check(
 	buf_puts(&restoring->checks, "must be: ");
 	show_text(&restoring->checks, limit);
 	buf_puts(&restoring->checks, "\n");
+	json_array_append_new(restoring->checked, json_pack("{s:s, s:b, s:s, s:s}", "name", name,
+						      "ok", ok, "value", value, "limit", limit));
 	restoring->ok = restoring->ok && ok;
 }
 
@@ -233,7 +237,8 @@ static enum ctl_exit restore(struct restoring *restoring, struct buf *out, struc
 		buf_printf(out, "restore: done: %s is there and equal\n", title);
 		return CTL_DONE;
 	}
-	buf_append(out, restoring->checks.data, restoring->checks.len);
+	if (!restoring->words->as_json)
+		buf_append(out, restoring->checks.data, restoring->checks.len);
 	if (!restoring->ok) {
 		err_set(err, "restore: refused: nothing was changed");
 		return CTL_REFUSED;
@@ -255,6 +260,21 @@ static enum ctl_exit restore(struct restoring *restoring, struct buf *out, struc
 	return kubectl_exit(outcome, !restoring->words->dry_run);
 }
 
+/* For a program the last line is the answer's text. */
+static enum ctl_exit restore_for_program(
+    struct restoring *restoring, struct buf *out, struct err *err)
+{
+	struct buf said = buf_make(4096);
+	enum ctl_exit code = restore(restoring, &said, err);
+
+	(void)answer_put_last(out, code, &said, err,
+	    json_pack("{s:s, s:s, s:s, s:b, s:O}", "name", restoring->words->name, "kind",
+		restoring->record.kind, "object", restoring->record.object, "dryRun",
+		restoring->words->dry_run, "checks", restoring->checked));
+	buf_free(&said);
+	return code;
+}
+
 enum ctl_exit archive_restore(int argc, char **argv, struct buf *out, struct err *err)
 {
 	struct archive_words words;
@@ -262,7 +282,7 @@ enum ctl_exit archive_restore(int argc, char **argv, struct buf *out, struct err
 	enum kubectl_outcome outcome;
 	enum ctl_exit code = archive_parse(argc, argv,
 	    " --kubeconfig --context --namespace --to-kubeconfig --to-context --dry-run --force "
-	    "--yes ",
+	    "--yes -o ",
 	    true, &words, err);
 
 	if (code != CTL_DONE)
@@ -274,13 +294,21 @@ enum ctl_exit archive_restore(int argc, char **argv, struct buf *out, struct err
 		    "");
 	restoring.object = archived_load(
 	    &words.from, words.namespace, words.name, &restoring.record, &outcome, err);
-	if (!restoring.object)
-		return kubectl_exit(outcome, false);
+	if (!restoring.object) {
+		code = kubectl_exit(outcome, false);
+		if (words.as_json)
+			(void)answer_put(
+			    out, code, err->text, json_pack("{s:s}", "name", words.name));
+		return code;
+	}
+	restoring.checked = json_array();
 	aim(&restoring);
 	archive_make_restorable(restoring.object);
-	code = restore(&restoring, out, err);
+	code = words.as_json ? restore_for_program(&restoring, out, err)
+			     : restore(&restoring, out, err);
 	json_decref(restoring.object);
 	json_decref(restoring.present);
+	json_decref(restoring.checked);
 	buf_free(&restoring.checks);
 	return code;
 }

@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-int spawn_understudyd(char *const *argv, int out, pid_t *pid)
+int spawn_understudyd(char *const *argv, int out, int err, pid_t *pid)
 {
 	char program[512] = "";
 	const char *slash;
@@ -28,6 +28,8 @@ int spawn_understudyd(char *const *argv, int out, pid_t *pid)
 	(void)posix_spawn_file_actions_init(&actions);
 	if (out >= 0)
 		(void)posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (err >= 0)
+		(void)posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
 	error = posix_spawnp(pid, program, &actions, NULL, argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	errno = error;

@@ -6,9 +6,9 @@
 
 #include <sys/types.h>
 
-/* Starts the understudyd that lies beside this program with these words; out: its standard output,
- * -1: ours. 0 and *pid, or -1 with errno. */
-int spawn_understudyd(char *const *argv, int out, pid_t *pid);
+/* Starts the understudyd that lies beside this program with these words; out, err: its standard
+ * output and standard error, -1: ours. 0 and *pid, or -1 with errno. */
+int spawn_understudyd(char *const *argv, int out, int err, pid_t *pid);
 /* Its exit code; -1: it ended otherwise. */
 int spawn_wait(pid_t pid);
 

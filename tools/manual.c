@@ -64,6 +64,7 @@ int main(void)
 	    "A command that changes something has three outcomes: it is done; it is refused, and\n"
 	    "nothing was changed; or it is not known yet, and goes on by itself under an operation "
 	    "id.\n"
+	    "With\n.Fl o Cm json\nthat is in the members outcome and text of what is printed.\n"
 	    "One that could lose something shows both hubs and asks for the name of this one.\n"
 	    "Nothing but a terminal is ever cleared, and there is no colour.\n"
 	    ".Bl -tag -width Ds\n.It Fl \\-socket Ar path\nof\n.Pa status.sock ;\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/configuration.schema.json is a schema, takes the configurations that the documents show and
+"""The schemas in docs/ are such; that of the configuration takes the configurations that the documents show and
 those that the loader's tests call right, and refuses single wrong values. Prints what is not so."""
 import json
 import re
@@ -8,13 +8,14 @@ import sys
 import jsonschema
 import yaml
 
-schema = json.load(open("docs/configuration.schema.json"))
 validator = jsonschema.Draft202012Validator
-try:
-    validator.check_schema(schema)
-except jsonschema.SchemaError as error:
-    print("it is no schema:", error.message, end="; ")
-    sys.exit()
+for name in "audit", "answers", "configuration":
+    schema = json.load(open(f"docs/{name}.schema.json"))
+    try:
+        validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        print(f"{name}: it is no schema:", error.message, end="; ")
+        sys.exit()
 
 
 def typed(text):

@@ -208,6 +208,16 @@ func (s *story) configurationsFit(ctx context.Context) error {
 	if _, err := s.ctl(ctx, s.a, 1, "self: hub-a here, hub-a there; expected each hub once", "check-config", a, "--pair", a); err != nil {
 		return err
 	}
+	for _, c := range []struct {
+		other, says string
+		code        int
+	}{
+		{b, `"fits": true`, 0}, {a, `"self: hub-a here, hub-a there; expected each hub once (H14)"`, 1},
+	} {
+		if _, err := s.ctl(ctx, s.a, c.code, c.says, "check-config", a, "--pair", c.other, "-o", "json"); err != nil {
+			return err
+		}
+	}
 	s.fact("", "the configurations of both hubs and of the worker fit; one hub twice does not")
 	said, err := s.ctl(ctx, s.a, 0, "pair ", "check-config", a, "--pair", b)
 	if err != nil {

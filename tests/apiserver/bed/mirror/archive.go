@@ -217,6 +217,7 @@ func (r *run) archive(ctx context.Context) error {
 	}
 	r.ctlCheck(ctx, "archive prune deletes nothing that is younger than 30 days", r.a, 0, []string{"prune: done: 0 archived objects are deleted"}, archive("prune")...)
 	r.ctlCheck(ctx, "what is due is listed in a dry run", r.a, 0, []string{"would be deleted, 1 stay"}, archive("prune", "--keep", "1", "--dry-run")...)
+	r.ctlCheck(ctx, "for a program, too", r.a, 0, []string{`"outcome": "done"`, `"stay": 1`}, archive("prune", "--keep", "1", "--dry-run", "-o", "json")...)
 	r.ctlCheck(ctx, "without a terminal and a word nothing is pruned", r.a, 1, []string{"not confirmed"}, archive("prune", "--older-than", "0s")...)
 	r.ctlCheck(ctx, "archive prune --keep", r.a, 0, []string{"are deleted, 1 stay"}, archive("prune", "--keep", "1", "--yes", "prune")...)
 	kept, err := archived(ctx, r.a)
@@ -248,6 +249,8 @@ func (r *run) overwrite(ctx context.Context, green string, restore func(...strin
 	r.ctlCheck(ctx, "nor by force without its name", r.a, 1, []string{"not confirmed; in a script: --yes '" + title + "'"}, restore(green, "--force")...)
 	r.ctlCheck(ctx, "nor with another one's", r.a, 1, []string{"not confirmed"}, restore(green, "--force", "--yes", "SliceConfig kubeslice-cisco/red")...)
 	r.ctlCheck(ctx, "nor in a dry run", r.a, 0, []string{"nothing was written"}, restore(green, "--force", "--dry-run")...)
+	r.ctlCheck(ctx, "and a program is told the same", r.a, 0, []string{`"outcome": "done"`, `"dryRun": true`, "nothing was written"},
+		restore(green, "--force", "--dry-run", "-o", "json")...)
 	r.check("it is as it was", max(was))
 	r.ctlCheck(ctx, "by force and by name it is replaced", r.a, 0, []string{title + " is replaced"}, restore(green, "--force", "--yes", title)...)
 	r.check("by what was archived", max(7))
