@@ -1,6 +1,7 @@
 #!/bin/sh
 # gotest.sh [apiserver]: format, vet and tests of the Go parts (the fence page's reader, the test
-# bed). With the word apiserver also the tests on real control planes, which take half a minute.
+# bed). With the word apiserver also the tests on real control planes, which take half a minute, and
+# the dashboard's, which fetches Grafana's types for it.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 go=$("$root/tools/go.sh")
@@ -10,7 +11,7 @@ if [ "$tags" = apiserver ]; then
 	"$root/tools/kubebed.sh" >/dev/null
 	"$root/tools/bed.sh" >/dev/null
 fi
-for module in fence tests/apiserver/bed tests/apiserver/kubebed; do
+for module in fence tests/apiserver/bed tests/apiserver/kubebed ${tags:+tests/docs/dashboard}; do
 	cd "$root/$module"
 	unformatted=$("$(dirname "$go")/gofmt" -l .)
 	if [ -n "$unformatted" ]; then

@@ -2,7 +2,7 @@
 # Goal: what people read and load agrees with what is built. Method: promtool reads the metrics as the
 # monitor's own code prints them, the alerts with their tests, and the dashboard's expressions; each
 # alert has a test that makes it fire and a section of the runbook; links lead somewhere; a browser, where
-# there is one, shows the status page.
+# there is one, shows the status page. That Grafana reads the dashboard, the Go test beside this shows.
 set -u
 cd "$(dirname "$0")/../.." || exit
 build=${BUILD:-build}
