@@ -10,27 +10,9 @@
 #include <string.h>
 
 #include "loader/flags.h"
+#include "loader/rows.h"
 #include "loader/values.h"
 #include "policy/sandbox.h"
-
-struct key_row {
-	enum section section;
-	const char *key;
-	bool (*read)(
-	    struct reader *, const struct key_row *, const struct yaml_value *, void *base);
-	size_t offset;
-	uint64_t least, most;
-	const char *fallback, *expected;
-};
-
-/* A map's rows, and the struct that they fill. A worker is two of them: itself and its source. */
-struct place {
-	enum section section;
-	void *base;
-};
-
-static bool read_map_into(struct reader *r, const struct yaml_value *map,
-    const struct place *places, unsigned place_count);
 
 bool config_complain(struct reader *r, const struct yaml_value *value, const char *key,
     const char *expected, const char *format, ...)
@@ -54,7 +36,7 @@ bool config_complain(struct reader *r, const struct yaml_value *value, const cha
 }
 
 /* What a text is, with the text. */
-static bool wrong(
+bool row_is_wrong(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, const char *fault)
 {
 	return config_complain(r, value, NULL, row->expected, "\"%.80s\" %s", value->text.p, fault);
@@ -65,7 +47,7 @@ static bool wrong_kind(struct reader *r, const struct key_row *row, const struct
 	return config_complain(r, value, NULL, row->expected, "is %s", yaml_value_kind(value));
 }
 
-static bool is_text(struct reader *r, const struct key_row *row, const struct yaml_value *value)
+bool row_is_text(struct reader *r, const struct key_row *row, const struct yaml_value *value)
 {
 	if (value->kind != YAML_TEXT || value->empty)
 		return wrong_kind(r, row, value);
@@ -74,7 +56,7 @@ static bool is_text(struct reader *r, const struct key_row *row, const struct ya
 	return true;
 }
 
-static bool is_list(struct reader *r, const struct key_row *row, const struct yaml_value *value)
+bool row_is_list(struct reader *r, const struct key_row *row, const struct yaml_value *value)
 {
 	if (value->kind != YAML_LIST)
 		return wrong_kind(r, row, value);
@@ -84,12 +66,12 @@ static bool is_list(struct reader *r, const struct key_row *row, const struct ya
 	return true;
 }
 
-static void *field(const struct key_row *row, void *base)
+void *row_field(const struct key_row *row, void *base)
 {
 	return (char *)base + row->offset;
 }
 
-static bool keep_text(
+bool row_keep_text(
     struct reader *r, const struct yaml_value *value, const char *text, config_text *out)
 {
 	size_t n = strlen(text) + 1;
@@ -114,7 +96,7 @@ static bool read_choice(
 {
 	uint32_t number = 0;
 
-	if (!is_text(r, row, value))
+	if (!row_is_text(r, row, value))
 		return false;
 	for (const char *p = row->expected; *p; p += strspn(p, ", ")) {
 		struct str word = { p, strcspn(p, ", ") };
@@ -123,12 +105,18 @@ static bool read_choice(
 		if (str_equal(word, STR_LIT("or")))
 			continue;
 		if (str_equal(word, value->text)) {
-			*(uint32_t *)field(row, base) = number;
+			*(uint32_t *)row_field(row, base) = number;
 			return true;
 		}
 		number++;
 	}
-	return wrong(r, row, value, "is none of the choices");
+	return row_is_wrong(r, row, value, "is none of the choices");
+}
+
+static bool read_boolean(
+    struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
+{
+	return read_choice(r, row, value, base);
 }
 
 static bool read_milliseconds(
@@ -136,14 +124,14 @@ static bool read_milliseconds(
 {
 	const char *fault;
 
-	if (!is_text(r, row, value))
+	if (!row_is_text(r, row, value))
 		return false;
 	fault = value_duration_ms(value->text.p, ms);
 	if (!fault && *ms < row->least)
 		fault = "is too short";
 	if (!fault && *ms > row->most)
 		fault = "is too long";
-	return fault ? wrong(r, row, value, fault) : true;
+	return fault ? row_is_wrong(r, row, value, fault) : true;
 }
 
 static bool read_duration32(
@@ -153,14 +141,14 @@ static bool read_duration32(
 
 	if (!read_milliseconds(r, row, value, &ms))
 		return false;
-	*(uint32_t *)field(row, base) = (uint32_t)ms;
+	*(uint32_t *)row_field(row, base) = (uint32_t)ms;
 	return true;
 }
 
 static bool read_duration64(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
 {
-	return read_milliseconds(r, row, value, field(row, base));
+	return read_milliseconds(r, row, value, row_field(row, base));
 }
 
 static bool read_number(
@@ -168,13 +156,13 @@ static bool read_number(
 {
 	uint64_t number;
 
-	if (!is_text(r, row, value))
+	if (!row_is_text(r, row, value))
 		return false;
 	if (!str_to_u64(value->text, &number))
-		return wrong(r, row, value, "is no number");
+		return row_is_wrong(r, row, value, "is no number");
 	if (number < row->least || number > row->most)
-		return wrong(r, row, value, "is out of bounds");
-	*(uint32_t *)field(row, base) = (uint32_t)number;
+		return row_is_wrong(r, row, value, "is out of bounds");
+	*(uint32_t *)row_field(row, base) = (uint32_t)number;
 	return true;
 }
 
@@ -183,12 +171,12 @@ static bool read_checked_text(struct reader *r, const struct key_row *row,
 {
 	const char *fault;
 
-	if (!is_text(r, row, value))
+	if (!row_is_text(r, row, value))
 		return false;
 	fault = check(value->text.p);
 	if (fault)
-		return wrong(r, row, value, fault);
-	return keep_text(r, value, value->text.p, field(row, base));
+		return row_is_wrong(r, row, value, fault);
+	return row_keep_text(r, value, value->text.p, row_field(row, base));
 }
 
 static bool read_label(
@@ -221,12 +209,12 @@ static bool read_server(
 	struct value_server server;
 	const char *fault;
 
-	if (!is_text(r, row, value))
+	if (!row_is_text(r, row, value))
 		return false;
 	fault = value_server(value->text.p, &server);
 	if (fault)
 		return config_complain(r, value, NULL, row->expected, "%s", fault);
-	return keep_text(r, value, server.url, field(row, base));
+	return row_keep_text(r, value, server.url, row_field(row, base));
 }
 
 static bool read_listen(
@@ -236,12 +224,12 @@ static bool read_listen(
 	const char *fault;
 	char address[64];
 
-	if (!is_text(r, row, value))
+	if (!row_is_text(r, row, value))
 		return false;
 	fault = value_listen(value->text.p, address, &config->listen_port);
 	if (fault)
-		return wrong(r, row, value, fault);
-	return keep_text(r, value, address, field(row, base));
+		return row_is_wrong(r, row, value, fault);
+	return row_keep_text(r, value, address, row_field(row, base));
 }
 
 static bool read_ranges(
@@ -249,16 +237,16 @@ static bool read_ranges(
 {
 	struct us_config *config = base;
 
-	if (!is_list(r, row, value))
+	if (!row_is_list(r, row, value))
 		return false;
 	for (const struct yaml_value *m = value->first; m; m = m->next) {
 		const char *fault;
 
-		if (!is_text(r, row, m))
+		if (!row_is_text(r, row, m))
 			return false;
 		fault = value_range(m->text.p, &config->ranges[m->index]);
 		if (fault)
-			return wrong(r, row, m, fault);
+			return row_is_wrong(r, row, m, fault);
 	}
 	config->range_count = value->count;
 	return true;
@@ -269,48 +257,23 @@ static bool read_arguments(
 {
 	struct us_config *config = base;
 
-	if (!is_list(r, row, value))
+	if (!row_is_list(r, row, value))
 		return false;
 	for (const struct yaml_value *m = value->first; m; m = m->next) {
 		const char *fault = NULL;
 
-		if (!is_text(r, row, m))
+		if (!row_is_text(r, row, m))
 			return false;
 		if (m->index == 0)
 			fault = value_path(m->text.p);
 		else if (m->text.n == 0)
 			fault = "is an empty argument";
 		if (fault)
-			return wrong(r, row, m, fault);
-		if (!keep_text(r, m, m->text.p, &config->arguments[m->index]))
+			return row_is_wrong(r, row, m, fault);
+		if (!row_keep_text(r, m, m->text.p, &config->arguments[m->index]))
 			return false;
 	}
 	config->argument_count = value->count;
-	return true;
-}
-
-/* B1: what mirrored Roles may grant beyond what KubeSlice needs. */
-static bool read_rules(
-    struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
-{
-	struct us_config *config = base;
-
-	if (!is_list(r, row, value))
-		return false;
-	for (const struct yaml_value *m = value->first; m; m = m->next) {
-		const char *slash, *colon;
-
-		if (!is_text(r, row, m))
-			return false;
-		slash = strchr(m->text.p, '/');
-		colon = strrchr(m->text.p, ':');
-		if (!slash || !colon || slash == m->text.p || colon <= slash + 1 || !colon[1] ||
-		    strpbrk(m->text.p, " \t"))
-			return wrong(r, row, m, "is no such rule");
-		if (!keep_text(r, m, m->text.p, &config->rules[m->index]))
-			return false;
-	}
-	config->rule_count = value->count;
 	return true;
 }
 
@@ -320,7 +283,7 @@ static bool read_protections(
 {
 	char names[160] = "";
 
-	if (!is_list(r, row, value))
+	if (!row_is_list(r, row, value))
 		return false;
 	for (unsigned bit = 1; bit <= SANDBOX_ALL; bit <<= 1) {
 		size_t n = strlen(names);
@@ -331,13 +294,13 @@ static bool read_protections(
 	for (const struct yaml_value *m = value->first; m; m = m->next) {
 		unsigned bit;
 
-		if (!is_text(r, row, m))
+		if (!row_is_text(r, row, m))
 			return false;
 		bit = sandbox_protection_by_name(m->text.p);
 		if (bit == 0)
 			return config_complain(r, m, NULL, names,
 			    "\"%.80s\" is no protection that can be waived", m->text.p);
-		*(uint32_t *)field(row, base) |= bit;
+		*(uint32_t *)row_field(row, base) |= bit;
 	}
 	return true;
 }
@@ -347,15 +310,7 @@ static bool read_identities(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
 {
 	(void)base;
-	return is_list(r, row, value);
-}
-
-/* A key whose only value, today, is the empty list. */
-static bool read_nothing(
-    struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
-{
-	(void)base;
-	return is_list(r, row, value);
+	return row_is_list(r, row, value);
 }
 
 static bool read_map(
@@ -365,7 +320,7 @@ static bool read_map(
 
 	if (value && value->kind != YAML_MAP)
 		return wrong_kind(r, row, value);
-	return read_map_into(r, value, &place, 1);
+	return row_read_map(r, value, &place, 1);
 }
 
 static bool read_hubs(
@@ -373,12 +328,12 @@ static bool read_hubs(
 {
 	struct us_config *config = base;
 
-	if (!is_list(r, row, value))
+	if (!row_is_list(r, row, value))
 		return false;
 	for (const struct yaml_value *m = value->first; m; m = m->next) {
 		struct place place = { SECTION_HUB, &config->hubs[m->index] };
 
-		if (!read_map_into(r, m, &place, 1))
+		if (!row_read_map(r, m, &place, 1))
 			return false;
 	}
 	config->hub_count = value->count;
@@ -415,20 +370,20 @@ static bool check_source(
 static bool read_credential(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
 {
-	struct config_credential *credential = field(row, base);
+	struct config_credential *credential = row_field(row, base);
 	struct place place = { SECTION_SOURCE, credential };
 
-	return read_map_into(r, value, &place, 1) && check_source(r, value, credential);
+	return row_read_map(r, value, &place, 1) && check_source(r, value, credential);
 }
 
 static bool read_hub_token(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
 {
-	struct config_credential *credential = field(row, base);
+	struct config_credential *credential = row_field(row, base);
 	struct place place = { SECTION_HUB_TOKEN, credential };
 
 	credential->line = value->line;
-	return read_map_into(r, value, &place, 1);
+	return row_read_map(r, value, &place, 1);
 }
 
 static bool read_workers(
@@ -436,14 +391,14 @@ static bool read_workers(
 {
 	struct us_config *config = base;
 
-	if (!is_list(r, row, value))
+	if (!row_is_list(r, row, value))
 		return false;
 	for (const struct yaml_value *m = value->first; m; m = m->next) {
 		struct config_worker *worker = &config->workers[m->index];
 		struct place places[] = { { SECTION_WORKER, worker },
 			{ SECTION_SOURCE, &worker->credential } };
 
-		if (!read_map_into(r, m, places, 2) || !check_source(r, m, &worker->credential))
+		if (!row_read_map(r, m, places, 2) || !check_source(r, m, &worker->credential))
 			return false;
 	}
 	config->worker_count = value->count;
@@ -538,8 +493,8 @@ static bool read_row(
 }
 
 /* map NULL: nothing is written there, the fallbacks hold. */
-static bool read_map_into(struct reader *r, const struct yaml_value *map,
-    const struct place *places, unsigned place_count)
+bool row_read_map(struct reader *r, const struct yaml_value *map, const struct place *places,
+    unsigned place_count)
 {
 	if (map && map->kind != YAML_MAP)
 		return config_complain(r, map, NULL, "a map", "is %s", yaml_value_kind(map));
@@ -579,8 +534,8 @@ int config_read_with(struct us_config *config, struct str text, const char *file
 	if (yaml_tree_parse(&tree, text, file, err))
 		return -1;
 	r.root = tree.root;
-	if (!flags_apply(&r, &tree, flags, flag_count) ||
-	    !read_map_into(&r, tree.root, &place, 1) || !config_check_cross(&r))
+	if (!flags_apply(&r, &tree, flags, flag_count) || !row_read_map(&r, tree.root, &place, 1) ||
+	    !config_check_cross(&r))
 		goto out;
 	config->magic = CONFIG_MAGIC;
 	config->version = CONFIG_VERSION;

@@ -26,7 +26,8 @@ enum section {
 	SECTION_WORKLOAD,
 	SECTION_LISTEN,
 	SECTION_DIAL,
-	SECTION_RUN
+	SECTION_RUN,
+	SECTION_KIND
 };
 
 struct reader {

@@ -15,13 +15,16 @@
 #include "policy/roles.h"
 
 #define CONFIG_MAGIC         0x75736366u
-#define CONFIG_VERSION       3u
+#define CONFIG_VERSION       4u
 #define CONFIG_POOL_BYTES    65536
 #define CONFIG_MAX_HUBS      2
 #define CONFIG_MAX_WORKERS   CREDENTIAL_MAX_WORKERS
 #define CONFIG_MAX_ARGUMENTS 32
 #define CONFIG_MAX_RANGES    16
 #define CONFIG_MAX_RULES     32
+#define CONFIG_MAX_KINDS     16
+#define CONFIG_MAX_TERMS     4
+#define CONFIG_MAX_SKIPS     32
 
 enum config_mode {
 	CONFIG_STANDALONE,
@@ -67,6 +70,23 @@ struct config_follower {
 	uint32_t confirmations; /* looks that must agree before it moves */
 };
 
+struct config_label {
+	config_text key, value;
+};
+
+/* One of mirror.kinds; terms are those of its label-selector (M10). */
+struct config_kind {
+	config_text group, version, resource, kind;
+	uint32_t term_count;
+	struct config_label terms[CONFIG_MAX_TERMS];
+	uint32_t status; /* 1: it has a status subresource that is mirrored, too */
+};
+
+/* One of mirror.skip: a kind, or with namespace and name one object (M8). */
+struct config_skip {
+	config_text resource, group, namespace, name;
+};
+
 /* A CIDR range; IPv4 as v4-mapped IPv6 (::ffff:a.b.c.d, prefix + 96). */
 struct config_range {
 	uint8_t address[16];
@@ -91,9 +111,14 @@ struct us_config {
 	uint64_t armed_max_age_ms;         /* H2 */
 	uint32_t block_window_ms;          /* B16; 0: none */
 
-	uint32_t mirror_set;    /* enum config_mirror */
-	uint32_t mirror_window; /* concurrent writes of the mirror */
-	uint32_t rule_count;    /* mirror.allow-rules: GROUP/RESOURCE:VERB[,VERB] (B1) */
+	uint32_t mirror_set;              /* enum config_mirror */
+	uint32_t mirror_window;           /* concurrent writes of the mirror */
+	struct config_label mirror_label; /* mirror.namespaces: of those that are mirrored */
+	uint32_t kind_count;
+	struct config_kind kinds[CONFIG_MAX_KINDS];
+	uint32_t skip_count;
+	struct config_skip skips[CONFIG_MAX_SKIPS];
+	uint32_t rule_count; /* mirror.allow-rules: GROUP/RESOURCE:VERB[,VERB] (B1) */
 	config_text rules[CONFIG_MAX_RULES];
 
 	struct config_credential credentials[CREDENTIAL_FIXED_COUNT];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "policy/config.h"
+#include "policy/config_mirror.h"
 #include "policy/sandbox.h"
 
 #define MAX_DURATION_MS 300000u   /* H17: a longer Lease gets an alert, a longer one here none */
@@ -231,6 +231,71 @@ static int check_timing(const struct us_config *config, struct err *err)
 	return 0;
 }
 
+static int check_label(
+    const struct us_config *config, const struct config_label *label, struct err *err)
+{
+	return check_text(config, label->key, "mirror: a label", err) != 0 ||
+		       check_text(config, label->value, "mirror: a label", err) != 0
+		   ? -1
+		   : 0;
+}
+
+/* All texts are readable before they are held against each other. */
+static int check_mirror_texts(const struct us_config *config, struct err *err)
+{
+	if (config->kind_count > CONFIG_MAX_KINDS || config->skip_count > CONFIG_MAX_SKIPS)
+		FAIL(err, "mirror: %u kinds, %u of skip (expected at most %d, %d)",
+		    config->kind_count, config->skip_count, CONFIG_MAX_KINDS, CONFIG_MAX_SKIPS);
+	if (check_label(config, &config->mirror_label, err) != 0)
+		return -1;
+	for (unsigned i = 0; i < config->kind_count; i++) {
+		const struct config_kind *kind = &config->kinds[i];
+		const config_text texts[] = { kind->group, kind->version, kind->resource,
+			kind->kind };
+
+		for (unsigned t = 0; t < 4; t++)
+			if (check_text(config, texts[t], "mirror: kinds", err) != 0)
+				return -1;
+		if (kind->term_count > CONFIG_MAX_TERMS || kind->status > 1)
+			FAIL(err, "mirror: kinds[%u]: %u terms, status %u (one is out of range)", i,
+			    kind->term_count, kind->status);
+		for (unsigned t = 0; t < kind->term_count; t++)
+			if (check_label(config, &kind->terms[t], err) != 0)
+				return -1;
+	}
+	for (unsigned i = 0; i < config->skip_count; i++) {
+		const struct config_skip *skip = &config->skips[i];
+		const config_text texts[] = { skip->resource, skip->group, skip->namespace,
+			skip->name };
+
+		for (unsigned t = 0; t < 4; t++)
+			if (check_text(config, texts[t], "mirror: skip", err) != 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* M8, M10. */
+static int check_mirror(const struct us_config *config, struct err *err)
+{
+	struct config_fault fault;
+
+	if (check_mirror_texts(config, err) != 0)
+		return -1;
+	if (config_label_fault(config, &config->mirror_label, &fault))
+		FAIL(err, "mirror: namespaces: \"%.200s\" %s (expected %s)", fault.text, fault.what,
+		    fault.expected);
+	for (unsigned i = 0; i < config->kind_count; i++)
+		if (config_kind_fault(config, i, &fault))
+			FAIL(err, "mirror: kinds[%u]: %s: \"%.200s\" %s (expected %s)", i,
+			    fault.key, fault.text, fault.what, fault.expected);
+	for (unsigned i = 0; i < config->skip_count; i++)
+		if (config_skip_fault(config, i, &fault))
+			FAIL(err, "mirror: skip[%u]: \"%.200s\" %s (expected %s)", i, fault.text,
+			    fault.what, fault.expected);
+	return 0;
+}
+
 static int check_choices(const struct us_config *config, struct err *err)
 {
 	if (config->mode >= CONFIG_MODE_COUNT)
@@ -256,6 +321,8 @@ static int check_choices(const struct us_config *config, struct err *err)
 	for (unsigned i = 0; i < config->rule_count; i++)
 		if (check_text(config, config->rules[i], "mirror: allow-rules", err) != 0)
 			return -1;
+	if (check_mirror(config, err) != 0)
+		return -1;
 	if (config->allow_missing & ~(uint32_t)SANDBOX_ALL)
 		FAIL(err, "allow-missing: unknown protection (bits %#x)",
 		    config->allow_missing & ~(uint32_t)SANDBOX_ALL);

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include "policy/config_mirror.h"
+#include "policy/kinds.h"
+
 struct two {
 	const struct us_config *own, *other;
 	struct buf *out;
@@ -114,6 +117,53 @@ static void compare_workers(struct two *two)
 			    "the same workers on both hubs");
 }
 
+static void put_kinds(const struct us_config *config, struct buf *out)
+{
+	for (unsigned i = 0; i < config->kind_count; i++) {
+		buf_puts(out, i ? "; " : "");
+		config_put_kind(config, &config->kinds[i], out);
+	}
+}
+
+static void put_skips(const struct us_config *config, struct buf *out)
+{
+	for (unsigned i = 0; i < config->skip_count; i++) {
+		buf_puts(out, i ? "; " : "");
+		config_put_skip(config, &config->skips[i], out);
+	}
+}
+
+static void put_label(const struct us_config *config, struct buf *out)
+{
+	config_put_label(config, &config->mirror_label, out);
+}
+
+static void fault_of(struct two *two, const char *key,
+    void put(const struct us_config *, struct buf *), const char *expected)
+{
+	struct buf here = buf_make(65536), there = buf_make(65536);
+
+	put(two->own, &here);
+	put(two->other, &there);
+	fault(two, key, here.data ? here.data : "", there.data ? there.data : "", expected);
+	buf_free(&here);
+	buf_free(&there);
+}
+
+/* What the one takes for a copy, the other must have given to be copied. */
+static void compare_mirror(struct two *two)
+{
+	if (two->own->mirror_set != two->other->mirror_set)
+		fault(two, "mirror.set", two->own->mirror_set ? "none" : "kubeslice",
+		    two->other->mirror_set ? "none" : "kubeslice", "the same on both hubs");
+	if (!config_same_label(two->own, two->other))
+		fault_of(two, "mirror.namespaces", put_label, "the same on both hubs");
+	if (!config_same_kinds(two->own, two->other))
+		fault_of(two, "mirror.kinds", put_kinds, "the same list on both hubs");
+	if (!config_same_skips(two->own, two->other))
+		fault_of(two, "mirror.skip", put_skips, "the same list on both hubs");
+}
+
 static void compare_hub_pair(struct two *two)
 {
 	if (two->own->self == two->other->self)
@@ -121,9 +171,7 @@ static void compare_hub_pair(struct two *two)
 		    "each hub once (H14)");
 	if (two->own->mode == CONFIG_ACTIVE && two->other->mode == CONFIG_ACTIVE)
 		fault(two, "mode", "active", "active", "standby on one of them");
-	if (two->own->mirror_set != two->other->mirror_set)
-		fault(two, "mirror.set", two->own->mirror_set ? "none" : "kubeslice",
-		    two->other->mirror_set ? "none" : "kubeslice", "the same on both hubs");
+	compare_mirror(two);
 	compare_times(two, two->own, two->other, "lease, when this hub waits");
 	compare_times(two, two->other, two->own, "lease, when the other hub waits");
 	compare_workers(two);
@@ -165,6 +213,26 @@ static uint64_t add_text(uint64_t hash, const struct us_config *config, config_t
 	return hash;
 }
 
+static uint64_t add_written(
+    uint64_t hash, const struct us_config *config, void put(const struct us_config *, struct buf *))
+{
+	struct buf text = buf_make(65536);
+
+	put(config, &text);
+	for (const char *byte = text.data ? text.data : ""; *byte; byte++)
+		hash = (hash ^ (unsigned char)*byte) * FNV_PRIME;
+	buf_free(&text);
+	return hash * FNV_PRIME;
+}
+
+static bool has_default_label(const struct us_config *config)
+{
+	const struct config_label *label = &config->mirror_label;
+
+	return strcmp(config_text_at(config, label->key), KIND_OWNER_LABEL) == 0 &&
+	       strcmp(config_text_at(config, label->value), KIND_OWNER_VALUE) == 0;
+}
+
 uint64_t config_pair_hash(const struct us_config *config)
 {
 	uint64_t hash = FNV_OFFSET, workers = 0;
@@ -182,6 +250,12 @@ uint64_t config_pair_hash(const struct us_config *config)
 		    config->workers[i].project_namespace);
 	hash = (hash ^ workers) * FNV_PRIME;
 	hash = (hash ^ config->mirror_set) * FNV_PRIME;
+	/* Where they are not used, a hub of a version without them has the same sum. */
+	if (!has_default_label(config) || config->kind_count || config->skip_count) {
+		hash = add_written(hash, config, put_label);
+		hash = add_written(hash, config, put_kinds);
+		hash = add_written(hash, config, put_skips);
+	}
 	return hash | 1;
 }
 

@@ -14,8 +14,8 @@ unsigned config_pair_faults(
     const struct us_config *own, const struct us_config *other, struct buf *out);
 
 /* Of what must be equal on both hubs of a pair, so that two people can compare it over the phone:
- * hubs, namespace, mirror.set, workers with their namespaces. Against mistakes, not against anybody
- * (FNV-1a). 0: not a hub of a pair. */
+ * hubs, namespace, workers with their namespaces, and of mirror: set, namespaces, kinds, skip.
+ * Against mistakes, not against anybody (FNV-1a). 0: not a hub of a pair. */
 uint64_t config_pair_hash(const struct us_config *config);
 
 #endif

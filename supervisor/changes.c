@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/config_mirror.h"
+
 #define BIT(role) ROLE_BIT(ROLE_##role)
 #define FROZEN    0 /* nobody starts anew: understudyd itself must */
 
@@ -74,8 +76,28 @@ static bool mirror(const struct us_config *a, const struct us_config *b)
 	for (unsigned i = 0; i < a->rule_count && i < b->rule_count; i++)
 		if (text(a, a->rules[i], b, b->rules[i]))
 			return true;
-	return a->mirror_set != b->mirror_set || a->mirror_window != b->mirror_window ||
-	       a->rule_count != b->rule_count;
+	return a->mirror_window != b->mirror_window || a->rule_count != b->rule_count;
+}
+
+/* The publisher of the hub that leads lets the other one read Secrets, if they are mirrored. */
+static bool mirror_set(const struct us_config *a, const struct us_config *b)
+{
+	return a->mirror_set != b->mirror_set;
+}
+
+static bool mirror_namespaces(const struct us_config *a, const struct us_config *b)
+{
+	return !config_same_label(a, b);
+}
+
+static bool mirror_kinds(const struct us_config *a, const struct us_config *b)
+{
+	return !config_same_kinds(a, b);
+}
+
+static bool mirror_skip(const struct us_config *a, const struct us_config *b)
+{
+	return !config_same_skips(a, b);
 }
 
 static bool shard_size(const struct us_config *a, const struct us_config *b)
@@ -170,6 +192,10 @@ static const struct part {
 	{ "lease", lease, FROZEN, false },
 	{ "promotion", promotion, FROZEN, false },
 	{ "mirror", mirror, BIT(SYNCER), true },
+	{ "mirror: set", mirror_set, BIT(SYNCER) | BIT(PUBLISHER), true },
+	{ "mirror: namespaces", mirror_namespaces, BIT(SYNCER) | BIT(PUBLISHER), true },
+	{ "mirror: kinds", mirror_kinds, BIT(SYNCER) | BIT(PUBLISHER), true },
+	{ "mirror: skip", mirror_skip, BIT(SYNCER) | BIT(PUBLISHER), true },
 	{ "credentials", credentials, FROZEN, true },
 	{ "repointer: shard-size", shard_size, FROZEN, false },
 	{ "follower", follower, BIT(FOLLOWER), true },

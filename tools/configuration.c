@@ -57,7 +57,16 @@ static const struct type {
 	    "\"type\": \"string\", \"pattern\": \"^[^/ \\\\t]+/[^ \\\\t]+:[^: \\\\t]+$\"" },
 	{ "protections", "list of words", NULL },
 	{ "identities", "list of words", NULL },
-	{ "nothing", "empty list", "" },
+	{ "equality", "label",
+	    "\"type\": \"string\", \"pattern\": \"^[-A-Za-z0-9_./]+=[-A-Za-z0-9_.]+$\"" },
+	{ "selector", "labels",
+	    "\"type\": \"string\", \"pattern\": "
+	    "\"^[-A-Za-z0-9_./]+=[-A-Za-z0-9_.]+(,[-A-Za-z0-9_./]+=[-A-Za-z0-9_.]+){0,3}$\"" },
+	{ "boolean", "true or false", "\"type\": \"boolean\"" },
+	{ "word", "word", "\"type\": \"string\", \"pattern\": \"^[-A-Za-z0-9.]*$\"" },
+	{ "skips", "list of names",
+	    "\"type\": \"string\", \"pattern\": \"^[-a-z0-9.]+(/[-a-z0-9]+/[^/]+)?$\"" },
+	{ "kinds", "list of maps", NULL },
 	{ "map", "map", NULL },
 	{ "hubs", "list of maps", NULL },
 	{ "workers", "list of maps", NULL },
@@ -84,6 +93,7 @@ static unsigned opens(const struct row *row)
 {
 	return reads(row, "map")          ? 1u << row->least
 	       : reads(row, "hubs")       ? 1u << SECTION_HUB
+	       : reads(row, "kinds")      ? 1u << SECTION_KIND
 	       : reads(row, "workers")    ? 1u << SECTION_WORKER | 1u << SECTION_SOURCE
 	       : reads(row, "credential") ? 1u << SECTION_SOURCE
 	       : reads(row, "hub_token")  ? 1u << SECTION_HUB_TOKEN
@@ -93,7 +103,7 @@ static unsigned opens(const struct row *row)
 static bool is_list(const struct row *row)
 {
 	static const char *const lists[] = { "ranges", "arguments", "rules", "protections",
-		"identities", "nothing", "hubs", "workers" };
+		"identities", "skips", "kinds", "hubs", "workers" };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (reads(row, lists[i]))
@@ -121,6 +131,7 @@ static const struct section_name {
 	{ SECTION_LEASE, "lease", "lease", "", "" },
 	{ SECTION_PROMOTION, "promotion", "promotion", "", "" },
 	{ SECTION_MIRROR, "mirror", "mirror", "", "" },
+	{ SECTION_KIND, "mirror.kinds[]", "mirror: kinds", "`mirror.kinds`, each", "" },
 	{ SECTION_CREDENTIALS, "credentials", "credentials", "", "" },
 	{ SECTION_SOURCE, "credentials.NAME", "credentials",
 	    "An identity: each of `credentials`, and beside the name of a worker",
@@ -162,8 +173,7 @@ static void reload_of(const struct row *row, char out[256])
 		(void)snprintf(out, 256, "its shard and the publisher start anew");
 		return;
 	}
-	if (reads(row, "nothing") || reads(row, "identities") ||
-	    (opens(row) && row->section == SECTION_ROOT)) {
+	if (reads(row, "identities") || (opens(row) && row->section == SECTION_ROOT)) {
 		(void)snprintf(out, 256, "-");
 		return;
 	}
@@ -427,7 +437,7 @@ static void print_property(const struct row *row, int depth)
 	print_json_text(row->key);
 	printf(": {\"description\": ");
 	print_json_text(row->meaning[0] ? row->meaning : row->expected);
-	if (row->fallback && row->fallback[0] && !reads(row, "number")) {
+	if (row->fallback && row->fallback[0] && !reads(row, "number") && !reads(row, "boolean")) {
 		printf(", \"default\": ");
 		print_json_text(row->fallback);
 	} else if (row->fallback && row->fallback[0]) {

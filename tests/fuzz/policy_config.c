@@ -4,11 +4,12 @@
  */
 #include <string.h>
 
-#include "policy/config.h"
+#include "policy/kinds.h"
 #include "tests/fuzz/fuzz.h"
 
 static size_t look(const struct us_config *config)
 {
+	static struct kind_row rows[KIND_COUNT];
 	const struct config_credential *source;
 	size_t seen = strlen(config_text_at(config, config->self_name)) +
 		      strlen(config_text_at(config, config->run_directory));
@@ -21,6 +22,9 @@ static size_t look(const struct us_config *config)
 				role_holding(c, config->shard_size).shard;
 	for (uint32_t i = 0; i < config->argument_count; i++)
 		seen += strlen(config_text_at(config, config->arguments[i]));
+	for (unsigned end = kinds_of(config, rows), kind = 0; kind < end; kind++)
+		for (unsigned i = 0; i < rows[kind].label_count; i++)
+			seen += strlen(rows[kind].plural) + strlen(rows[kind].labels[i].value);
 	return seen + config_roles(config) + config_shard_count(config);
 }
 
@@ -28,11 +32,12 @@ static size_t look(const struct us_config *config)
 static void make_good(struct us_config *config)
 {
 	static const char *const texts[] = { "hub-a", "hub-b", "https://a.example:6443",
-		"kubeslice-controller", "/run/understudy", "/etc/understudy/a", "127.0.0.1" };
-	uint32_t at[7], used = 1;
+		"kubeslice-controller", "/run/understudy", "/etc/understudy/a", "127.0.0.1", "team",
+		"configmaps", "v1", "ConfigMap" };
+	uint32_t at[11], used = 1;
 
 	memset(config, 0, sizeof(*config));
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 11; i++) {
 		at[i] = used;
 		memcpy(config->pool + used, texts[i], strlen(texts[i]) + 1);
 		used += (uint32_t)strlen(texts[i]) + 1;
@@ -53,6 +58,15 @@ static void make_good(struct us_config *config)
 	config->max_lag_ms = 60000;
 	config->armed_max_age_ms = 86400000;
 	config->mirror_window = 16;
+	config->mirror_label = (struct config_label){ at[7], at[7] };
+	config->kind_count = config->skip_count = 1;
+	config->kinds[0] = (struct config_kind){ .version = at[9],
+		.resource = at[8],
+		.kind = at[10],
+		.term_count = 1,
+		.terms = { { at[7], at[7] } } };
+	config->skips[0] =
+	    (struct config_skip){ .resource = at[8], .namespace = at[7], .name = at[8] };
 	config->shard_size = 8;
 	for (int c = CREDENTIAL_ELECTOR; c <= CREDENTIAL_PEER_SYNCER; c++)
 		config->credentials[c].kubeconfig = at[5];

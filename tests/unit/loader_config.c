@@ -247,7 +247,7 @@ static void wrong_types_and_values_are_named(void **state)
 		{ "mirror:", "mirror: {window: many}",
 		    "u.yaml:9: mirror.window: \"many\" is no number" },
 		{ "mirror:", "mirror: {kinds: [a]}",
-		    "u.yaml:9: mirror.kinds: has 1 members; expected []" },
+		    "u.yaml:9: mirror.kinds[0]: is a text; expected a map" },
 		{ "listen:", "listen: {http: \"localhost:1\"}",
 		    "u.yaml:21: listen.http: \"localhost:1\" has no literal address" },
 		{ "dial:", "dial: {allow: [10.0.0.1/8]}",

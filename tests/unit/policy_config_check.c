@@ -76,6 +76,8 @@ static void make_valid(void)
 	config.max_lag_ms = 60000;
 	config.armed_max_age_ms = 86400000;
 	config.mirror_window = 16;
+	config.mirror_label =
+	    (struct config_label){ put("kubeslice-resource-owner"), put("kubeslice-controller") };
 	for (unsigned n = CREDENTIAL_ELECTOR; n <= CREDENTIAL_PEER_SYNCER; n++)
 		config.credentials[n] = n % 2 ? by_token() : by_kubeconfig();
 	config.shard_size = 8;
@@ -248,6 +250,80 @@ static void test_frame(void **state)
 	REFUSES("mirror: window", config.mirror_window = 0);
 	REFUSES("mirror: window", config.mirror_window = 1025);
 	REFUSES("allow-missing", config.allow_missing = SANDBOX_ALL + 1);
+}
+
+static void list(unsigned i, const char *group, const char *resource, const char *kind)
+{
+	config.kinds[i] = (struct config_kind){ .group = group[0] ? put(group) : 0,
+		.version = put("v1"),
+		.resource = put(resource),
+		.kind = put(kind) };
+	config.kind_count = i + 1;
+}
+
+static void leave_out(
+    const char *resource, const char *group, const char *namespace, const char *name)
+{
+	config.skips[config.skip_count++] =
+	    (struct config_skip){ put(resource), group[0] ? put(group) : 0,
+		    namespace[0] ? put(namespace) : 0, name[0] ? put(name) : 0 };
+}
+
+#define MAPS list(0, "", "configmaps", "ConfigMap")
+
+/* M8, M10: the loader says the same with its line first (loader_config_mirror). */
+static void test_mirror(void **state)
+{
+	(void)state;
+	ACCEPTS(MAPS; list(1, "shop.example.com", "widgets", "Widget"); config.kinds[1].status = 1);
+	ACCEPTS(config.mirror_set = CONFIG_MIRROR_NONE; list(0, "", "secrets", "Secret"));
+	ACCEPTS(MAPS; leave_out("configmaps", "", "shop", "big"));
+	ACCEPTS(leave_out("sliceqosconfigs", "controller.kubeslice.io", "", ""));
+	REFUSES("mirror: 17 kinds", config.kind_count = 17);
+	REFUSES("33 of skip", config.skip_count = 33);
+	REFUSES("mirror: namespaces: \"\" is no label's key", config.mirror_label.key = 0);
+	REFUSES("mirror: namespaces: \"\" is no label's value", config.mirror_label.value = 0);
+	REFUSES("outside of the string pool", config.mirror_label.value = CONFIG_POOL_BYTES);
+	REFUSES("outside of the string pool", MAPS; config.kinds[0].group = CONFIG_POOL_BYTES);
+	REFUSES("outside of the string pool", MAPS; config.kinds[0].kind = UINT32_MAX);
+	REFUSES("outside of the string pool", MAPS; config.kinds[0].term_count = 1;
+		config.kinds[0].terms[0].key = UINT32_MAX);
+	REFUSES("outside of the string pool", config.skip_count = 1;
+		config.skips[0].name = UINT32_MAX);
+	REFUSES("kinds[0]: 5 terms", MAPS; config.kinds[0].term_count = 5);
+	REFUSES("status 2", MAPS; config.kinds[0].status = 2);
+	REFUSES("kinds[0]: label-selector: \"\" is no label's key", MAPS;
+		config.kinds[0].term_count = 1);
+	REFUSES("kinds[0]: version", MAPS; config.kinds[0].version = 0);
+	REFUSES("kinds[0]: resource: \"\" is no resource", MAPS; config.kinds[0].resource = 0);
+	REFUSES("kinds[0]: kind", MAPS; config.kinds[0].kind = 0);
+	REFUSES("kinds[0]: resource: \"leases/status\"",
+	    list(0, "coordination.k8s.io", "leases/status", "Lease"));
+	REFUSES("kinds[0]: group: \"coordination.k8s.io\" is never mirrored",
+	    list(0, "coordination.k8s.io", "leases", "Lease"));
+	REFUSES("kinds[0]: group: \"x.ha.kubeslice.io\" is never mirrored",
+	    list(0, "x.ha.kubeslice.io", "things", "Thing"));
+	ACCEPTS(list(0, "xha.kubeslice.io", "things", "Thing"));
+	REFUSES("kinds[0]: resource: \"nodes\" is never", list(0, "", "nodes", "Node"));
+	ACCEPTS(list(0, "shop.example.com", "nodes", "Node"));
+	REFUSES("kinds[0]: resource: \"secrets\" is in the set", list(0, "", "secrets", "Secret"));
+	REFUSES("kinds[1]: resource: \"configmaps\" is there twice", MAPS;
+		list(1, "", "configmaps", "ConfigMap"));
+	REFUSES("kinds[1]: kind: \"ConfigMap\" is there twice", MAPS;
+		list(1, "", "configmap", "ConfigMap"));
+	REFUSES(
+	    "skip[0]: \"configmaps\" is not mirrored", leave_out("configmaps", "", "shop", "big"));
+	REFUSES("skip[0]: \"configmaps\" is listed in mirror.kinds", MAPS;
+		leave_out("configmaps", "", "", ""));
+	REFUSES("skip[0]: \"namespaces\" cannot be left out", leave_out("namespaces", "", "", ""));
+	REFUSES("skip[0]: \"secrets\" has a namespace or a name alone",
+	    leave_out("secrets", "", "shop", ""));
+	REFUSES("skip[0]: \"a.b\" is no namespace", leave_out("secrets", "", "a.b", "c"));
+	REFUSES("skip[0]: \"..\" is no name", leave_out("secrets", "", "a", ".."));
+	REFUSES("skip[1]: \"secrets\" is there twice", leave_out("secrets", "", "a", "b");
+		leave_out("secrets", "", "a", "b"));
+	REFUSES("skip[0]: \"secrets\" is not mirrored", config.mirror_set = CONFIG_MIRROR_NONE;
+		leave_out("secrets", "", "", ""));
 }
 
 static void test_hubs(void **state)
@@ -449,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_R1_a_replica_has_nothing_of_a_pair),
 		cmocka_unit_test(test_follower),
 		cmocka_unit_test(test_frame),
+		cmocka_unit_test(test_mirror),
 		cmocka_unit_test(test_hubs),
 		cmocka_unit_test(test_timing),
 		cmocka_unit_test(test_credentials),

@@ -39,6 +39,8 @@ static int begin(void **state)
 	a.hubs[0].endpoint = put("https://a");
 	a.hubs[1].endpoint = put("https://b");
 	a.namespace = put("kubeslice-controller");
+	a.mirror_label =
+	    (struct config_label){ put("kubeslice-resource-owner"), put("kubeslice-controller") };
 	a.worker_count = 1;
 	a.workers[0].name = put("w1");
 	a.workers[0].project_namespace = put("kubeslice-x");
@@ -111,6 +113,41 @@ static void each_difference_is_named(void **state)
 	begin(NULL);
 	b.mode = CONFIG_REPLICAS;
 	EXPECT(&a, &b, "mode: active here, replicas there; expected two hubs, or hubs and workers");
+}
+
+static void list(struct us_config *config, const char *resource, const char *kind)
+{
+	config->kinds[config->kind_count++] = (struct config_kind){
+		.version = put("v1"), .resource = put(resource), .kind = put(kind)
+	};
+}
+
+static void both_hubs_mirror_the_same(void **state)
+{
+	(void)state;
+	b.mirror_label.value = put("shop");
+	EXPECT(&a, &b,
+	    "mirror.namespaces: kubeslice-resource-owner=kubeslice-controller here, "
+	    "kubeslice-resource-owner=shop there; expected the same on both hubs");
+	begin(NULL);
+	list(&b, "configmaps", "ConfigMap");
+	EXPECT(&a, &b, "mirror.kinds: none here, configmaps/v1 ConfigMap there; expected the same");
+	list(&a, "configmaps", "ConfigMap");
+	FIT(&a, &b);
+	b.kinds[0].group = put("shop.example.com");
+	b.kinds[0].term_count = 1;
+	b.kinds[0].terms[0] = (struct config_label){ put("app"), put("shop") };
+	b.kinds[0].status = 1;
+	EXPECT(&a, &b,
+	    "mirror.kinds: configmaps/v1 ConfigMap here, configmaps.shop.example.com/v1 ConfigMap "
+	    "app=shop status there");
+	begin(NULL);
+	a.skip_count = 2;
+	a.skips[0] = (struct config_skip){ put("secrets"), 0, 0, 0 };
+	a.skips[1] = (struct config_skip){ put("roles"), put("rbac.authorization.k8s.io"),
+		put("shop"), put("big") };
+	EXPECT(&a, &b,
+	    "mirror.skip: secrets; roles.rbac.authorization.k8s.io/shop/big here, none there");
 }
 
 static void C7_the_order_of_hubs_counts(void **state)
@@ -195,6 +232,19 @@ static void the_hash_is_of_what_must_be_equal(void **state)
 	begin(NULL);
 	b.renew_deadline_ms = 14000; /* need not be equal */
 	assert_true(config_pair_hash(&b) == hash);
+	b.mirror_label.value = put("shop");
+	assert_true(config_pair_hash(&b) != hash);
+	begin(NULL);
+	list(&b, "configmaps", "ConfigMap");
+	assert_true(config_pair_hash(&b) != hash);
+	list(&a, "configmaps", "ConfigMap");
+	assert_true(config_pair_hash(&b) == config_pair_hash(&a));
+	b.kinds[0].status = 1;
+	assert_true(config_pair_hash(&b) != config_pair_hash(&a));
+	begin(NULL);
+	b.skip_count = 1;
+	b.skips[0] = (struct config_skip){ put("secrets"), 0, 0, 0 };
+	assert_true(config_pair_hash(&b) != hash);
 }
 
 int main(void)
@@ -202,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(what_belongs_together_fits, begin),
 		cmocka_unit_test_setup(each_difference_is_named, begin),
+		cmocka_unit_test_setup(both_hubs_mirror_the_same, begin),
 		cmocka_unit_test_setup(C7_the_order_of_hubs_counts, begin),
 		cmocka_unit_test_setup(H17_the_one_waits_longer_than_the_other_can_lead, begin),
 		cmocka_unit_test_setup(workers_are_the_same_on_both_hubs, begin),

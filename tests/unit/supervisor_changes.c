@@ -143,6 +143,17 @@ static void who_starts_anew(void **state)
 	next.rule_count = 1;
 	next.rules[0] = put(&next, "core/pods:create");
 	anew("mirror", ROLE_BIT(ROLE_SYNCER));
+	next.mirror_set = CONFIG_MIRROR_NONE;
+	anew("mirror: set", ROLE_BIT(ROLE_SYNCER) | ROLE_BIT(ROLE_PUBLISHER));
+	next.mirror_label.key = put(&next, "team");
+	anew("mirror: namespaces", ROLE_BIT(ROLE_SYNCER) | ROLE_BIT(ROLE_PUBLISHER));
+	next.kind_count = 1;
+	anew("mirror: kinds", ROLE_BIT(ROLE_SYNCER) | ROLE_BIT(ROLE_PUBLISHER));
+	now.kind_count = next.kind_count = 1;
+	next.kinds[0].status = 1;
+	anew("mirror: kinds", ROLE_BIT(ROLE_SYNCER) | ROLE_BIT(ROLE_PUBLISHER));
+	next.skip_count = 1;
+	anew("mirror: skip", ROLE_BIT(ROLE_SYNCER) | ROLE_BIT(ROLE_PUBLISHER));
 	next.credentials[CREDENTIAL_ELECTOR].kubeconfig = put(&next, "/elector");
 	anew("credentials", 0);
 	next.follower.interval_ms++;

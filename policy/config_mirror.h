@@ -1,0 +1,38 @@
+/*
+ * What mirror.namespaces, mirror.kinds and mirror.skip may hold (M8, M10): judged by the loader,
+ * which says it with file and line, and again by config_check(). Pure.
+ */
+#ifndef POLICY_CONFIG_MIRROR_H
+#define POLICY_CONFIG_MIRROR_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "policy/config.h"
+
+/* What is wrong, all literals but `text`, which is the configuration's. */
+struct config_fault {
+	const char *key; /* of an entry of mirror.kinds; "" else */
+	const char *text, *what, *expected;
+};
+
+/* Fills the fault and returns true when something is wrong. Entry i is held against those before
+ * it, skips against all kinds. The texts lie in the pool. */
+bool config_label_fault(
+    const struct us_config *config, const struct config_label *label, struct config_fault *fault);
+bool config_kind_fault(const struct us_config *config, unsigned i, struct config_fault *fault);
+bool config_skip_fault(const struct us_config *config, unsigned i, struct config_fault *fault);
+
+/* For people: KEY=VALUE; RESOURCE.GROUP/VERSION KIND SELECTOR; as in mirror.skip. */
+void config_put_label(
+    const struct us_config *config, const struct config_label *label, struct buf *out);
+void config_put_kind(
+    const struct us_config *config, const struct config_kind *kind, struct buf *out);
+void config_put_skip(
+    const struct us_config *config, const struct config_skip *skip, struct buf *out);
+/* Do both mirror the same? One answer for the pair and for a reload. */
+bool config_same_label(const struct us_config *a, const struct us_config *b);
+bool config_same_kinds(const struct us_config *a, const struct us_config *b);
+bool config_same_skips(const struct us_config *a, const struct us_config *b);
+
+#endif
