@@ -74,7 +74,8 @@ func Write(ctx context.Context, client *kube.Client, hub, path string, log io.Wr
 		if left < leastLeft {
 			continue
 		}
-		if w.term != term && w.inherit(ctx, term) != nil {
+		if w.term != term { // whether it still leads after that is another look at the page
+			w.inherit(ctx, term)
 			continue
 		}
 		w.write(ctx, n, term, min(left, writeTimeout))
@@ -97,12 +98,14 @@ func held(o kube.Object) bool {
 	return o.Get("metadata", "annotations", "ha.kubeslice.io/delete-held") != nil
 }
 
-// inherit notes what is there at the beginning of a term.
-func (w *writer) inherit(ctx context.Context, term uint64) error {
+// inherit notes what is there at the beginning of a term. Without an answer it is tried again.
+func (w *writer) inherit(ctx context.Context, term uint64) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	sent := bootNow()
 	list, err := w.client.Get(ctx, loadPath(""))
 	if err != nil {
-		return err
+		return
 	}
 	answered := bootNow()
 	w.made = nil
@@ -122,7 +125,6 @@ func (w *writer) inherit(ctx context.Context, term uint64) error {
 	slices.Sort(w.made)
 	w.note(sent, answered, term, lists, done, all, int64(len(list.Items())), nil)
 	w.term = term
-	return nil
 }
 
 // write changes an object, or now and then makes a new one or deletes the oldest.
