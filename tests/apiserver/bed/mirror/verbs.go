@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
-	"sync"
 	"time"
 
-	"understudy.test/bed/fault"
 	"understudy.test/bed/kube"
 	"understudy.test/bed/pair"
 	"understudy.test/bed/see"
@@ -20,6 +17,7 @@ import (
 // verbs are what an operator does with the mirror: `understudyctl sync` and `archive`.
 var verbs = []part{
 	{"a whole pass", (*run).pass},
+	{"a throttled server", (*run).throttled},
 	{"status and diff", (*run).differences},
 	{"what is not mirrored", (*run).notMirrored},
 	{"held deletions", (*run).held},
@@ -63,89 +61,6 @@ func (r *run) ctlCheck(ctx context.Context, name string, h *pair.Hub, code int, 
 	}
 	r.check(name, err)
 	return out
-}
-
-// pass lets hub-b copy several pages of objects at its start, through an API server that takes its
-// time: status is reported once a second, and a fast one would be through before anybody looked.
-func (r *run) pass(ctx context.Context) error {
-	const count = 600
-	r.b.Kill()
-	var group sync.WaitGroup
-	failures := make(chan error, count)
-	for worker := range 16 {
-		group.Go(func() {
-			for i := worker; i < count; i += 16 {
-				if err := r.create(ctx, kube.SliceConfigs, slice(fmt.Sprintf("pass-%03d", i))); err != nil {
-					failures <- err
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	select {
-	case err := <-failures:
-		return err
-	default:
-	}
-	r.proxies[r.b].Plan(func(q *http.Request) fault.Fault {
-		if q.Method != http.MethodPost || !strings.HasSuffix(q.URL.Path, "/"+kube.SliceConfigs.Name) {
-			return fault.Fault{Kind: fault.None}
-		}
-		return fault.Fault{Kind: fault.Delay, Wait: 150 * time.Millisecond}
-	})
-	defer r.proxies[r.b].Plan(nil)
-	if err := r.b.Start(); err != nil {
-		return err
-	}
-	var seen []string
-	err := see.Eventually(ctx, 3*patience, func() error {
-		o, err := r.b.Status(ctx)
-		if err != nil {
-			return err
-		}
-		done, total := o.Int("mirror", "progress", "done"), o.Int("mirror", "progress", "total")
-		rate, _ := o.Get("mirror", "progress", "perSecond").(float64)
-		if total > count && done > 0 && done < total && rate > 0 && o.Int("mirror", "progress", "remainingMs") > 0 {
-			seen = append(seen, fmt.Sprintf("%d of %d", done, total))
-		}
-		if complete, _ := o.Get("mirror", "complete").(bool); !complete {
-			return errors.New("it is not complete")
-		}
-		return nil
-	})
-	if err == nil && len(seen) == 0 {
-		err = errors.New("nobody saw it")
-	}
-	r.check("while a pass runs its status says how many of how many, how fast, and how long it will take", err)
-	r.ctlCheck(ctx, "sync diff compares page after page", r.b, 0, []string{"objects compared: all are equal"}, "sync", "diff", "SliceConfig")
-	r.check("afterwards there is no progress to tell", see.Eventually(ctx, patience, func() error {
-		o, err := r.b.Status(ctx)
-		if err == nil && (o.Get("mirror", "progress") != nil || o.Int("mirror", "objects") < count) {
-			err = fmt.Errorf("%v", o.Get("mirror"))
-		}
-		return err
-	}))
-	for worker := range 16 {
-		group.Go(func() {
-			for i := worker; i < count; i += 16 {
-				see.Eventually(ctx, patience, func() error {
-					if err := r.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, fmt.Sprintf("pass-%03d", i))); !kube.IsCode(err, http.StatusNotFound) {
-						return err
-					}
-					return nil
-				})
-			}
-		})
-	}
-	group.Wait()
-	return see.Eventually(ctx, 3*patience, func() error {
-		o, err := r.b.Status(ctx)
-		if err == nil && (o.Int("mirror", "objects") > 100 || o.Int("mirror", "pending") > 0) {
-			err = fmt.Errorf("%v", o.Get("mirror"))
-		}
-		return err
-	})
 }
 
 // guard is a policy of hub-b's administrator that refuses every write of one Secret: its copy stays
