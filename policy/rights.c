@@ -8,83 +8,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HUB_KINDS                                                                                  \
-	"projects.controller.kubeslice.io,clusters.controller.kubeslice.io,"                       \
-	"sliceconfigs.controller.kubeslice.io,serviceexportconfigs.controller.kubeslice.io,"       \
-	"sliceqosconfigs.controller.kubeslice.io,vpnkeyrotations.controller.kubeslice.io,"         \
-	"workersliceconfigs.worker.kubeslice.io,workerslicegateways.worker.kubeslice.io,"          \
-	"workerserviceimports.worker.kubeslice.io"
-#define HUB_STATUSES                                                                               \
-	"projects/status.controller.kubeslice.io,clusters/status.controller.kubeslice.io,"         \
-	"sliceconfigs/status.controller.kubeslice.io,"                                             \
-	"serviceexportconfigs/status.controller.kubeslice.io,"                                     \
-	"sliceqosconfigs/status.controller.kubeslice.io,"                                          \
-	"vpnkeyrotations/status.controller.kubeslice.io,"                                          \
-	"workersliceconfigs/status.worker.kubeslice.io,"                                           \
-	"workerslicegateways/status.worker.kubeslice.io,"                                          \
-	"workerserviceimports/status.worker.kubeslice.io"
-#define ROLES      "roles.rbac.authorization.k8s.io,rolebindings.rbac.authorization.k8s.io"
+#include "policy/kinds.h"
+
+#define BINDINGS   "rolebindings.rbac.authorization.k8s.io"
 #define LEASES     "leases.coordination.k8s.io"
 #define CHANGE     "get,list,watch,create,update,delete"
 #define CRED(name) CREDENTIAL_BIT(CREDENTIAL_##name)
 
 enum { PAIR = 1, REPLICAS = 2 }; /* modes that a row counts in */
 
+/* What must be mirrored for a row to count. EACH: Secrets or ServiceAccounts, for which each side
+ * binds itself in each mirrored namespace. */
+enum mirrored { ALWAYS, ANY, ROLES, ROLE_BINDINGS, EACH };
+
 /* "{hub}" is this hub's name, "{tokens}" the names of the workers' token Secrets, "{secret}" and
- * "{deployment}" those of a worker's operator. A row whose name is left empty gives nothing. */
+ * "{deployment}" those of a worker's operator; of the resources "{kinds}" are those that are
+ * mirrored and read everywhere, "{statuses}" their status. What is left empty gives nothing. */
 static const struct row {
 	uint32_t credentials;
 	unsigned modes;
 	bool home; /* in the namespace of its business only */
 	const char *verbs, *resources, *names;
+	enum mirrored mirrored;
 } rows[] = {
-	{ CRED(ELECTOR), PAIR, true, "create", LEASES, "*" },
+	{ CRED(ELECTOR), PAIR, true, "create", LEASES, "*", ALWAYS },
 	{ CRED(ELECTOR), PAIR, true, "get,list,watch,update", LEASES,
-	    "kubeslice-controller-ha,kubeslice-controller-ha-peer" },
-	{ CRED(ELECTOR), PAIR, false, "create", "hubroles.ha.kubeslice.io", "*" },
-	{ CRED(ELECTOR), PAIR, false, "get,list,watch,patch", "hubroles.ha.kubeslice.io", "self" },
-	{ CRED(ELECTOR), PAIR, false, "patch", "hubroles/status.ha.kubeslice.io", "self" },
-	{ CRED(ELECTOR), PAIR, false, "get", "namespaces", "kube-system" },
-	{ CRED(ELECTOR), PAIR, false, "create,patch", "events,events.events.k8s.io", "*" },
-	{ CRED(ELECTOR), REPLICAS, true, "create", LEASES, "*" },
-	{ CRED(ELECTOR), REPLICAS, true, "get,list,watch,update", LEASES, "understudy-replicas" },
-	{ CRED(ELECTOR), REPLICAS, true, "create", "events", "*" },
+	    "kubeslice-controller-ha,kubeslice-controller-ha-peer", ALWAYS },
+	{ CRED(ELECTOR), PAIR, false, "create", "hubroles.ha.kubeslice.io", "*", ALWAYS },
+	{ CRED(ELECTOR), PAIR, false, "get,list,watch,patch", "hubroles.ha.kubeslice.io", "self",
+	    ALWAYS },
+	{ CRED(ELECTOR), PAIR, false, "patch", "hubroles/status.ha.kubeslice.io", "self", ALWAYS },
+	{ CRED(ELECTOR), PAIR, false, "get", "namespaces", "kube-system", ALWAYS },
+	{ CRED(ELECTOR), PAIR, false, "create,patch", "events,events.events.k8s.io", "*", ALWAYS },
+	{ CRED(ELECTOR), REPLICAS, true, "create", LEASES, "*", ALWAYS },
+	{ CRED(ELECTOR), REPLICAS, true, "get,list,watch,update", LEASES, "understudy-replicas",
+	    ALWAYS },
+	{ CRED(ELECTOR), REPLICAS, true, "create", "events", "*", ALWAYS },
 
-	{ CRED(PUBLISHER), PAIR, false, "get,list,watch", "clusters.controller.kubeslice.io", "*" },
-	{ CRED(PUBLISHER), PAIR, false, "patch", "clusters/status.controller.kubeslice.io", "*" },
-	{ CRED(PUBLISHER), PAIR, false, "list,watch", "namespaces", "*" },
-	{ CRED(PUBLISHER), PAIR, false, "get", "secrets", "{tokens}" },
-	{ CRED(PUBLISHER), PAIR, false, "create", "rolebindings.rbac.authorization.k8s.io", "*" },
+	{ CRED(PUBLISHER), PAIR, false, "get,list,watch", "clusters.controller.kubeslice.io", "*",
+	    ALWAYS },
+	{ CRED(PUBLISHER), PAIR, false, "patch", "clusters/status.controller.kubeslice.io", "*",
+	    ALWAYS },
+	{ CRED(PUBLISHER), PAIR, false, "list,watch", "namespaces", "*", ALWAYS },
+	{ CRED(PUBLISHER), PAIR, false, "get", "secrets", "{tokens}", ALWAYS },
+	{ CRED(PUBLISHER), PAIR, false, "create", BINDINGS, "*", EACH },
 	{ CRED(PUBLISHER), PAIR, false, "bind", "clusterroles.rbac.authorization.k8s.io",
-	    "understudy-mirror-secrets-read" },
+	    "understudy-mirror-secrets-read", EACH },
 
-	{ CRED(SYNCER), PAIR, false, CHANGE, "namespaces," HUB_KINDS "," ROLES, "*" },
-	{ CRED(SYNCER), PAIR, false, "get,update", HUB_STATUSES, "*" },
-	{ CRED(SYNCER), PAIR, false, "escalate,bind", "roles.rbac.authorization.k8s.io", "*" },
+	{ CRED(SYNCER), PAIR, false, CHANGE, "{kinds}", "*", ALWAYS },
+	{ CRED(SYNCER), PAIR, false, "get,update", "{statuses}", "*", ALWAYS },
+	{ CRED(SYNCER), PAIR, false, "escalate", "roles.rbac.authorization.k8s.io", "*", ROLES },
+	{ CRED(SYNCER), PAIR, false, "bind", "roles.rbac.authorization.k8s.io", "*",
+	    ROLE_BINDINGS },
 	{ CRED(SYNCER), PAIR, false, "bind", "clusterroles.rbac.authorization.k8s.io",
-	    "understudy-mirror-secrets" },
-	{ CRED(SYNCER), PAIR, true, "create", "secrets", "*" },
+	    "understudy-mirror-secrets", EACH },
+	{ CRED(SYNCER), PAIR, false, "create", BINDINGS, "*", EACH },
+	{ CRED(SYNCER), PAIR, true, "create", "secrets", "*", ANY },
 
-	{ CRED(PEER_OBSERVER), PAIR, true, "get,list,watch", LEASES, "kubeslice-controller-ha" },
-	{ CRED(PEER_OBSERVER), PAIR, false, "get", "namespaces", "kube-system" },
-	{ CRED(PEER_SYNCER), PAIR, false, "get,list,watch", "namespaces," HUB_KINDS "," ROLES,
-	    "*" },
+	{ CRED(PEER_OBSERVER), PAIR, true, "get,list,watch", LEASES, "kubeslice-controller-ha",
+	    ALWAYS },
+	{ CRED(PEER_OBSERVER), PAIR, false, "get", "namespaces", "kube-system", ALWAYS },
+	{ CRED(PEER_SYNCER), PAIR, false, "get,list,watch", "{kinds}", "*", ALWAYS },
 
 	{ CRED(WORKER), PAIR, false, "get,list,watch,create,patch",
-	    "clustercontrollers.ha.kubeslice.io", "*" },
-	{ CRED(WORKER), PAIR, false, "create", "hubprobes.ha.kubeslice.io", "*" },
-	{ CRED(WORKER), PAIR, false, "get,watch,patch", "hubprobes.ha.kubeslice.io", "{hub}" },
-	{ CRED(WORKER), PAIR, true, "get,update", "secrets", "understudy-hub-{hub}" },
+	    "clustercontrollers.ha.kubeslice.io", "*", ALWAYS },
+	{ CRED(WORKER), PAIR, false, "create", "hubprobes.ha.kubeslice.io", "*", ALWAYS },
+	{ CRED(WORKER), PAIR, false, "get,watch,patch", "hubprobes.ha.kubeslice.io", "{hub}",
+	    ALWAYS },
+	{ CRED(WORKER), PAIR, true, "get,update", "secrets", "understudy-hub-{hub}", ALWAYS },
 
 	{ CRED(FOLLOWER), PAIR, false, "get,list,watch",
-	    "clustercontrollers.ha.kubeslice.io,hubprobes.ha.kubeslice.io", "*" },
+	    "clustercontrollers.ha.kubeslice.io,hubprobes.ha.kubeslice.io", "*", ALWAYS },
 	{ CRED(FOLLOWER), PAIR, false, "patch",
-	    "clustercontrollers/status.ha.kubeslice.io,hubprobes/status.ha.kubeslice.io", "*" },
-	{ CRED(FOLLOWER), PAIR, true, "get", "secrets", "{delivered}" },
-	{ CRED(FOLLOWER), PAIR, true, "get,patch", "secrets", "{secret}" },
-	{ CRED(FOLLOWER), PAIR, true, "patch", "deployments.apps", "{deployment}" },
+	    "clustercontrollers/status.ha.kubeslice.io,hubprobes/status.ha.kubeslice.io", "*",
+	    ALWAYS },
+	{ CRED(FOLLOWER), PAIR, true, "get", "secrets", "{delivered}", ALWAYS },
+	{ CRED(FOLLOWER), PAIR, true, "get,patch", "secrets", "{secret}", ALWAYS },
+	{ CRED(FOLLOWER), PAIR, true, "patch", "deployments.apps", "{deployment}", ALWAYS },
 
-	{ CRED(HUB_A) | CRED(HUB_B), PAIR, true, "get,watch", LEASES, "kubeslice-controller-ha" },
+	{ CRED(HUB_A) | CRED(HUB_B), PAIR, true, "get,watch", LEASES, "kubeslice-controller-ha",
+	    ALWAYS },
 };
 
 void rights_free(struct rights *rights)
@@ -188,22 +191,52 @@ static void put_names(const struct us_config *config, const char *names, struct 
 		buf_puts(out, names);
 }
 
+/* Those of namespaces come by a binding in each, which is nobody's business elsewhere. */
+static void put_resources(
+    const struct kind_row kinds[KIND_COUNT], const char *resources, struct buf *out)
+{
+	bool status = strcmp(resources, "{statuses}") == 0;
+
+	if (!status && strcmp(resources, "{kinds}") != 0)
+		buf_puts(out, resources);
+	for (unsigned kind = 0; resources[0] == '{' && kind < KIND_COUNT; kind++)
+		if (kinds[kind].on && !kinds[kind].each && (!status || kinds[kind].status))
+			buf_printf(out, "%s%s%s%s%s", out->len ? "," : "", kinds[kind].plural,
+			    status ? "/status" : "", kinds[kind].group[0] ? "." : "",
+			    kinds[kind].group);
+}
+
+static bool is_mirrored(const struct kind_row kinds[KIND_COUNT], enum mirrored mirrored)
+{
+	switch (mirrored) {
+	case ANY: return kinds[KIND_NAMESPACE].on;
+	case ROLES: return kinds[KIND_ROLE].on;
+	case ROLE_BINDINGS: return kinds[KIND_ROLE_BINDING].on;
+	case EACH: return kinds[KIND_SECRET].on || kinds[KIND_SERVICE_ACCOUNT].on;
+	default: return true;
+	}
+}
+
 bool rights_least(const struct us_config *config, unsigned credential, enum rights_place place,
     struct rights *least)
 {
 	unsigned mode = config->mode == CONFIG_REPLICAS ? REPLICAS : PAIR;
+	struct kind_row kinds[KIND_COUNT];
 
+	(void)kinds_of(config, kinds);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
-		struct buf names = buf_make(1 << 20);
+		struct buf names = buf_make(1 << 20), resources = buf_make(1 << 16);
 
 		put_names(config, row->names, &names);
+		put_resources(kinds, row->resources, &resources);
 		if ((row->credentials & CREDENTIAL_BIT(credential)) && (row->modes & mode) &&
-		    (!row->home || place == RIGHTS_AT_HOME) && names.len)
-			rights_add(
-			    least, str_of(row->verbs), str_of(row->resources), buf_str(&names));
-		least->failed = least->failed || names.failed;
+		    (!row->home || place == RIGHTS_AT_HOME) && names.len &&
+		    is_mirrored(kinds, row->mirrored))
+			rights_add(least, str_of(row->verbs), buf_str(&resources), buf_str(&names));
+		least->failed = least->failed || names.failed || resources.failed;
 		buf_free(&names);
+		buf_free(&resources);
 	}
 	return credential != CREDENTIAL_HUB_A && credential != CREDENTIAL_HUB_B;
 }

@@ -2,7 +2,8 @@
  * RoleBinding understudy-mirror-read in each mirrored namespace of this hub, while it leads: the
  * peer's syncer reads Secrets and ServiceAccounts there and nowhere else (decision 2). Only ever
  * created; the syncer leaves objects of this name out of the mirror, and the publisher may bind
- * this one ClusterRole only.
+ * this one ClusterRole only. Where neither of these kinds is mirrored it makes none, and knows the
+ * namespaces for the fence probe.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "base/log.h"
 #include "kube/json.h"
 #include "kube/url.h"
+#include "policy/config_mirror.h"
+#include "policy/kinds.h"
 #include "publisher/publisher.h"
 
 #define BINDING        "understudy-mirror-read"
@@ -72,7 +75,7 @@ void bindings_step(struct publisher *publisher)
 {
 	int64_t now_ns = base_clock_boot_ns(), wake_ns = now_ns + REASSERT_NS;
 
-	if (!publisher->namespace_watch)
+	if (!publisher->namespace_watch || !publisher->binds)
 		return;
 	for (unsigned i = 0; i < publisher->namespace_count; i++) {
 		struct mirrored *mirrored = publisher->namespaces[i];
@@ -196,9 +199,22 @@ static const struct kube_watch_ops watch_ops = {
 	.on_error = on_error,
 };
 
+/* Kinds that are read in each namespace by a right of their own there. */
+static bool binds(const struct us_config *config)
+{
+	struct kind_row rows[KIND_COUNT];
+	unsigned count = kinds_of(config, rows);
+	bool some = false;
+
+	for (unsigned kind = 0; kind < count; kind++)
+		some = some || (rows[kind].on && rows[kind].each);
+	return some;
+}
+
 void bindings_begin(struct publisher *publisher)
 {
-	struct buf query = buf_make(256);
+	const struct us_config *config = role_config(publisher->process);
+	struct buf query = buf_make(1024), label = buf_make(512);
 	struct kube_watch_options options = { .target = CREDENTIAL_PUBLISHER,
 		.path = "/api/v1/namespaces",
 		.deadline_ms = OTHER_REQUEST_MS };
@@ -212,11 +228,14 @@ void bindings_begin(struct publisher *publisher)
 	publisher->namespaces = calloc(NAMESPACES_MAX, sizeof(struct mirrored *));
 	CHECK(publisher->namespaces);
 	publisher->binding_timer = (struct loop_timer){ .fire = on_timer, .arg = publisher };
-	kube_url_query(&query, "labelSelector", "kubeslice-resource-owner=kubeslice-controller");
+	publisher->binds = binds(config);
+	config_put_label(config, &config->mirror_label, &label);
+	kube_url_query(&query, "labelSelector", label.data);
 	options.query = query.data;
 	publisher->namespace_watch = kube_watch_start(
 	    publisher->client, role_loop(publisher->process), &options, &watch_ops, publisher);
 	buf_free(&query);
+	buf_free(&label);
 }
 
 void bindings_close(struct publisher *publisher)

@@ -75,7 +75,7 @@ struct publisher {
 	struct kube_watch *namespace_watch;
 	struct mirrored **namespaces;
 	unsigned namespace_count;
-	bool namespaces_synced;
+	bool namespaces_synced, binds; /* binds: a kind is mirrored that needs the binding */
 	struct loop_timer binding_timer;
 	/* tokens.c */
 	struct token *tokens;

@@ -224,6 +224,123 @@ static void replicas_have_their_own_rights(void **state)
 	buf_free(&out);
 }
 
+static struct rights least_of(unsigned credential, enum rights_place place)
+{
+	struct rights least = { 0 };
+
+	assert_true(rights_least(&config, credential, place, &least));
+	assert_false(least.failed);
+	return least;
+}
+
+/* Exactly these, in any order. */
+static void has_just(unsigned credential, enum rights_place place, const char *const texts[][3])
+{
+	struct rights least = least_of(credential, place), expected = { 0 };
+	struct buf out = buf_make(4096);
+
+	for (size_t i = 0; texts[i][0]; i++)
+		rights_add(
+		    &expected, str_of(texts[i][0]), str_of(texts[i][1]), str_of(texts[i][2]));
+	if (!rights_compare(&expected, &least, false, 4000, &out))
+		fail_msg("%s: %s", credential_name(credential), out.data);
+	rights_free(&least);
+	rights_free(&expected);
+	buf_free(&out);
+}
+
+#define CHANGE "get,list,watch,create,update,delete"
+
+static void list(const char *group, const char *resource, const char *kind, uint32_t status)
+{
+	config.kinds[config.kind_count++] =
+	    (struct config_kind){ .group = group[0] ? put(group) : 0,
+		    .version = put("v1"),
+		    .resource = put(resource),
+		    .kind = put(kind),
+		    .status = status };
+}
+
+/* M10: no right for what is not mirrored. */
+static void rights_follow_the_kinds(void **state)
+{
+	static const char *const none[][3] = { { NULL } };
+	static const char *const syncer[][3] = {
+		{ CHANGE, "namespaces,configmaps,widgets.shop.example.com", "*" },
+		{ "get,update", "widgets/status.shop.example.com", "*" }, { NULL }
+	};
+	static const char *const archive[][3] = {
+		{ CHANGE, "namespaces,configmaps,widgets.shop.example.com", "*" },
+		{ "get,update", "widgets/status.shop.example.com", "*" },
+		{ "create", "secrets", "*" }, { NULL }
+	};
+	static const char *const peer[][3] = {
+		{ "get,list,watch", "namespaces,configmaps,widgets.shop.example.com", "*" },
+		{ NULL }
+	};
+	static const char *const publisher[][3] = { { "get,list,watch",
+							"clusters.controller.kubeslice.io", "*" },
+		{ "patch", "clusters/status.controller.kubeslice.io", "*" },
+		{ "list,watch", "namespaces", "*" }, { "get", "secrets", "~worker-worker-1" },
+		{ NULL } };
+	static const char *const secrets[][3] = { { CHANGE, "namespaces", "*" },
+		{ "create", "rolebindings.rbac.authorization.k8s.io", "*" },
+		{ "bind", "clusterroles.rbac.authorization.k8s.io", "understudy-mirror-secrets" },
+		{ NULL } };
+	static const char *const roles[][3] = {
+		{ CHANGE, "namespaces,roles.rbac.authorization.k8s.io", "*" },
+		{ "escalate", "roles.rbac.authorization.k8s.io", "*" }, { NULL }
+	};
+
+	(void)state;
+	config.mirror_set = CONFIG_MIRROR_NONE;
+	has_just(CREDENTIAL_SYNCER, RIGHTS_AT_HOME, none);
+	has_just(CREDENTIAL_PEER_SYNCER, RIGHTS_AT_HOME, none);
+	has_just(CREDENTIAL_PUBLISHER, RIGHTS_EVERYWHERE, publisher);
+	list("", "configmaps", "ConfigMap", 0);
+	list("shop.example.com", "widgets", "Widget", 1);
+	has_just(CREDENTIAL_SYNCER, RIGHTS_EVERYWHERE, syncer);
+	has_just(CREDENTIAL_SYNCER, RIGHTS_AT_HOME, archive);
+	has_just(CREDENTIAL_PEER_SYNCER, RIGHTS_EVERYWHERE, peer);
+	has_just(CREDENTIAL_PUBLISHER, RIGHTS_EVERYWHERE, publisher);
+	config.kind_count = 0;
+	list("", "secrets", "Secret", 0);
+	has_just(CREDENTIAL_SYNCER, RIGHTS_EVERYWHERE, secrets);
+	config.kind_count = 0;
+	list("rbac.authorization.k8s.io", "roles", "Role", 0);
+	has_just(CREDENTIAL_SYNCER, RIGHTS_EVERYWHERE, roles);
+	config.kind_count = 0;
+	config.mirror_set = CONFIG_MIRROR_KUBESLICE;
+}
+
+static bool holds(unsigned credential, const char *text)
+{
+	struct rights least = least_of(credential, RIGHTS_EVERYWHERE);
+	bool found = false;
+
+	for (size_t i = 0; i < least.count; i++)
+		found = found || strcmp(least.texts[i], text) == 0;
+	rights_free(&least);
+	return found;
+}
+
+static void a_skipped_kind_needs_no_right(void **state)
+{
+	static const char one[] = "update sliceqosconfigs.controller.kubeslice.io *";
+	static const char status[] = "update sliceqosconfigs/status.controller.kubeslice.io *";
+
+	(void)state;
+	assert_true(holds(CREDENTIAL_SYNCER, one) && holds(CREDENTIAL_SYNCER, status));
+	config.skip_count = 1;
+	config.skips[0] =
+	    (struct config_skip){ put("sliceqosconfigs"), put("controller.kubeslice.io"), 0, 0 };
+	assert_false(holds(CREDENTIAL_SYNCER, one) || holds(CREDENTIAL_SYNCER, status));
+	assert_false(
+	    holds(CREDENTIAL_PEER_SYNCER, "get sliceqosconfigs.controller.kubeslice.io *"));
+	assert_true(holds(CREDENTIAL_PEER_SYNCER, "get sliceconfigs.controller.kubeslice.io *"));
+	config.skip_count = 0;
+}
+
 static void one_right_more_or_less_shows(void **state)
 {
 	struct rights least = { 0 }, held = { 0 };
@@ -301,6 +418,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_table_is_what_the_manifests_give),
 		cmocka_unit_test(replicas_have_their_own_rights),
+		cmocka_unit_test(rights_follow_the_kinds),
+		cmocka_unit_test(a_skipped_kind_needs_no_right),
 		cmocka_unit_test(one_right_more_or_less_shows),
 		cmocka_unit_test(a_secret_of_another_name_is_too_much),
 		cmocka_unit_test(of_kubeslices_own_account_only_what_is_missing_counts),
