@@ -49,7 +49,8 @@ enum sync_state {
 	SYNC_STATE_SYNCED,      /* nothing to do */
 	SYNC_STATE_PROGRESSING, /* is being written */
 	SYNC_STATE_DEGRADED,    /* goes on, with faults, or waits for its source */
-	SYNC_STATE_BLOCKED      /* something waits for a person */
+	SYNC_STATE_BLOCKED,     /* something waits for a person */
+	SYNC_STATE_SKIPPED      /* of a kind: mirror.skip leaves it out */
 };
 /* Why an object is listed by name. */
 enum sync_listing { LISTED_BLOCKED, LISTED_HELD, LISTED_EXCLUDED, LISTED_REFERENCED };

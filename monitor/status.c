@@ -170,7 +170,7 @@ void status_take_kind(struct status *status, const struct msg_status_kind *m)
 {
 	struct status_kind *kind = &status->kinds[m->row];
 
-	kind->known = true;
+	kind->known = m->kind.n > 0; /* a syncer of another configuration may have had more */
 	KEEP_TEXT(kind->kind, m->kind);
 	KEEP_TEXT(kind->fault, m->fault);
 	kind->source = (uint32_t)m->source;
@@ -447,10 +447,10 @@ const char *status_mode_word(uint32_t mode)
 const char *status_sync_word(uint32_t state)
 {
 	static const char *const words[] = { "Unknown", "Synced", "Progressing", "Degraded",
-		"Blocked" };
+		"Blocked", "Skipped" };
 
 	_Static_assert(
-	    sizeof(words) / sizeof(words[0]) == SYNC_STATE_BLOCKED + 1, "a word for each");
+	    sizeof(words) / sizeof(words[0]) == SYNC_STATE_SKIPPED + 1, "a word for each");
 	return WORD(words, state);
 }
 

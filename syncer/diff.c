@@ -174,7 +174,7 @@ static void take_source(struct diff *diff, const json_t *object, const struct re
 {
 	struct entry *entry;
 
-	if (source_excludes(diff->syncer, diff->kind, object, facts))
+	if (!facts->chosen || source_excludes(diff->syncer, diff->kind, object, facts))
 		return;
 	if (diff->kind == KIND_NAMESPACE)
 		(void)new_entry(&diff->chosen, "", facts->name);
@@ -188,7 +188,8 @@ static void take_source(struct diff *diff, const json_t *object, const struct re
 	entry->status = facts->status;
 	entry->shell = facts->shell;
 	entry->terminating = facts->terminating;
-	entry->met = facts->left_out || facts->on_hold; /* by a mark on it (B19) */
+	/* By a mark on it (B19), or by mirror.skip (M8). */
+	entry->met = facts->left_out || facts->on_hold || facts->skipped;
 }
 
 static void take_copy(struct diff *diff, const struct rewrite_facts *facts)
@@ -277,15 +278,16 @@ static void next_list(struct diff *diff)
 		diff->place = 0;
 		do
 			diff->kind = (enum kind)(diff->kind + 1);
-		while (diff->kind < KIND_COUNT &&
-		       ((diff->only != KIND_COUNT && diff->kind != diff->only) ||
+		while (diff->kind < kind_end() &&
+		       (!kind_row(diff->kind)->on ||
+			   (diff->only != KIND_COUNT && diff->kind != diff->only) ||
 			   (kind_row(diff->kind)->each && diff->place_count == 0)));
 	}
 	diff->tries = 0;
 	diff->before[0] = diff->candidate_count;
 	diff->before[1] = diff->left_out;
 	diff->before[2] = diff->compared;
-	if (diff->kind < KIND_COUNT)
+	if (diff->kind < kind_end())
 		begin_list(diff);
 	else
 		look_at_source(diff);
@@ -377,8 +379,8 @@ static void list_page(struct diff *diff)
 	kube_url_query(&query, "limit", PAGE);
 	if (diff->side == SIDE_COPIES)
 		kube_url_query(&query, "labelSelector", REWRITE_LABEL "=" REWRITE_ORIGIN);
-	else if (row->labelled)
-		kube_url_query(&query, "labelSelector", KIND_OWNER_LABEL "=" KIND_OWNER_VALUE);
+	else
+		kind_put_selector(diff->kind, &query);
 	if (diff->token)
 		kube_url_query(&query, "continue", diff->token);
 	ask.target = diff->side == SIDE_SOURCE ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER;
@@ -446,7 +448,7 @@ static bool compare(struct diff *diff, const json_t *copy, struct buf *text)
 	json_t *a, *b;
 	unsigned count;
 
-	if (has_source && (source.left_out || source.on_hold))
+	if (has_source && (source.left_out || source.on_hold || source.skipped))
 		return true;
 	if (!has_source && (!has_copy || !here.is_copy || here.says_kept))
 		return true;

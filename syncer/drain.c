@@ -32,7 +32,7 @@ static void on_last_call(void *arg, int64_t now_ns)
 static bool anything_ready(const struct engine *engine)
 {
 	for (unsigned backlog = 0; backlog < 2; backlog++)
-		for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		for (unsigned kind = 0; kind < kind_end(); kind++)
 			if (engine->ready[backlog][kind].first)
 				return true;
 	return false;

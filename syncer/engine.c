@@ -279,7 +279,7 @@ bool engine_next(struct engine *engine, int64_t now_ns, struct engine_order *ord
 	}
 	wake_delayed(engine, now_ns);
 	for (unsigned backlog = 0; backlog < 2; backlog++)
-		for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+		for (unsigned kind = 0, end = kind_end(); kind < end; kind++) {
 			if (engine->kind_streak[kind] >= STREAK_LIMIT && engine->kind_busy[kind])
 				continue;
 			if (take(engine, &engine->ready[backlog][kind], now_ns, order))

@@ -114,6 +114,8 @@ static void on_error(void *arg, const struct kube_answer *answer)
 
 		/* The right comes, and with its namespace goes, by a binding in it. */
 		feed->counts = !lag && !(feed->space->self && feed->space->self->terminating);
+		if (!lag && feed->side == SIDE_COPIES)
+			spaces_bind_again(feed->space);
 		loop_timer_set(feed->syncer->loop, &feed->timer,
 		    now_ns + (lag ? RIGHTS_RETRY_NS : RIGHTS_LATE_NS));
 	} else {
@@ -133,13 +135,28 @@ static void on_timer(void *arg, int64_t now_ns)
 	if (!feed->parked) {
 		if (feed->watch)
 			kube_watch_restart(feed->watch);
+		else
+			feed_start(feed);
 	} else if (feed->watch) {
 		kube_watch_stop(feed->watch);
 		feed->watch = NULL;
 		loop_timer_set(feed->syncer->loop, &feed->timer, now_ns + PARKED_NS);
 	} else {
+		feed->fits = false;
 		feed_start(feed);
 	}
+}
+
+void feed_park(struct feed *feed, const char *why)
+{
+	if (!feed->misfit)
+		log_warn("%s of %s: %s", kind_row(feed->kind)->plural,
+		    feed->side == SIDE_SOURCE ? "the source" : "the own hub", why);
+	(void)str_copy(feed->fault, sizeof(feed->fault), str_cut(str_of(why), 200));
+	feed->parked = feed->counts = feed->misfit = true;
+	loop_timer_set(feed->syncer->loop, &feed->timer, base_clock_boot_ns() + PARKED_NS);
+	feeds_tally(feed->syncer);
+	report_touch(feed->syncer);
 }
 
 void feed_init(
@@ -163,6 +180,9 @@ void feed_start(struct feed *feed)
 	struct buf path = buf_make(1024), query = buf_make(1024);
 	struct kube_watch_options options = { .deadline_ms = 30000, .initial_events = true };
 
+	feed->parked = false;
+	if (served_ask(feed))
+		return;
 	if (row->place == KIND_CONTROLLER)
 		where = syncer->engine.controller_namespace;
 	kube_url_path(&path, row->group, row->version, row->plural, where, NULL, NULL);
@@ -170,12 +190,11 @@ void feed_start(struct feed *feed)
 		; /* everything: what is of an own past bears no label (C12) */
 	else if (feed->side == SIDE_COPIES)
 		kube_url_query(&query, "labelSelector", REWRITE_LABEL "=" REWRITE_ORIGIN);
-	else if (row->labelled)
-		kube_url_query(&query, "labelSelector", KIND_OWNER_LABEL "=" KIND_OWNER_VALUE);
+	else
+		kind_put_selector(feed->kind, &query);
 	options.target = feed->side == SIDE_SOURCE ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER;
 	options.path = path.data;
 	options.query = query.data;
-	feed->parked = false;
 	feed->started_ns = base_clock_boot_ns();
 	feed->watch = kube_watch_start(syncer->client, syncer->loop, &options, &ops, feed);
 	buf_free(&path);
@@ -195,7 +214,9 @@ void feed_stop(struct feed *feed)
 	if (feed->watch)
 		kube_watch_stop(feed->watch);
 	feed->watch = NULL;
-	feed->synced = feed->parked = feed->counts = false;
+	kube_client_cancel(feed->syncer->client, feed->request);
+	feed->request = 0;
+	feed->synced = feed->parked = feed->counts = feed->misfit = feed->fits = false;
 	feed->sweep = SWEEP_DONE;
 	feed->fault[0] = '\0';
 }
@@ -216,9 +237,15 @@ void feeds_open(struct syncer *syncer)
 	syncer->advance.fire = on_advance;
 	syncer->advance.arg = syncer;
 	for (unsigned side = 0; side < SIDE_COUNT; side++)
-		for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		for (unsigned kind = 0; kind < kind_end(); kind++)
 			feed_init(&syncer->feeds[side][kind], syncer, (enum side)side,
 			    (enum kind)kind, NULL);
+}
+
+/* Mirrored, by one watch of all namespaces. */
+static bool is_wide(enum kind kind)
+{
+	return kind_row(kind)->on && !kind_row(kind)->each;
 }
 
 static bool is_started(const struct feed *feed)
@@ -236,10 +263,10 @@ void feeds_advance(struct syncer *syncer)
 	    !kube_client_has(syncer->client, CREDENTIAL_SYNCER) ||
 	    !kube_client_has(syncer->client, CREDENTIAL_PEER_SYNCER))
 		return;
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+	for (unsigned kind = 0; kind < kind_end(); kind++) {
 		bool early = kind == KIND_NAMESPACE || source[KIND_NAMESPACE].synced;
 
-		if (kind_row((enum kind)kind)->each)
+		if (!is_wide((enum kind)kind))
 			continue;
 		if (!is_started(&copies[kind]))
 			feed_start(&copies[kind]);
@@ -259,8 +286,8 @@ struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, stru
 
 void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, void *arg)
 {
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
-		if (!kind_row((enum kind)kind)->each)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
+		if (is_wide((enum kind)kind))
 			visit(&syncer->feeds[side][kind], arg);
 	spaces_visit(syncer, side, visit, arg);
 }
@@ -358,8 +385,8 @@ void feeds_tally(struct syncer *syncer)
 	syncer->failed_kinds = (uint32_t)__builtin_popcount(bits);
 	before = syncer->unsynced;
 	syncer->unsynced = spaces_unsynced(syncer);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
-		if (!kind_row((enum kind)kind)->each && !syncer->feeds[SIDE_SOURCE][kind].synced)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
+		if (is_wide((enum kind)kind) && !syncer->feeds[SIDE_SOURCE][kind].synced)
 			syncer->unsynced++;
 	if (before && !syncer->unsynced && syncer->has_grant)
 		role_metric(

@@ -61,8 +61,8 @@ static bool in_scope(const struct engine *engine, const struct item *item)
 
 bool judge_is_followed(const struct engine *engine, const struct item *item)
 {
-	return in_scope(engine, item) && !item->left_out && !item->on_hold && !item->forbidden &&
-	       !(item->shell && item->copy_shell) && !item->copy_says_kept;
+	return in_scope(engine, item) && !item->left_out && !item->on_hold && !item->skipped &&
+	       !item->forbidden && !(item->shell && item->copy_shell) && !item->copy_says_kept;
 }
 
 static bool copies_listed(const struct engine *engine, const struct space *space, enum kind kind)
@@ -200,6 +200,8 @@ static struct decision judge_new_shell(const struct item *item)
 {
 	const struct item *account = item->owner;
 
+	if (!kind_row(KIND_SERVICE_ACCOUNT)->on)
+		return excluded("a token, and ServiceAccounts are not mirrored");
 	if (!account)
 		return blocked("the token names no ServiceAccount");
 	if (account->copy == COPY_PRESENT ||
@@ -315,6 +317,8 @@ static struct decision judge_present(const struct engine *engine, const struct i
 		return excluded("left out: it is marked " MARK_PREFIX "mirror: \"false\"");
 	if (item->on_hold)
 		return excluded("its copy stays as it is: it is marked " MARK_PREFIX "hold");
+	if (item->skipped)
+		return excluded("its copy, if there is one, stays as it is: mirror.skip lists it");
 	if (item->forbidden)
 		return blocked(NULL);
 	if (item->copy == COPY_FOREIGN)
@@ -337,8 +341,9 @@ static struct decision judge_present(const struct engine *engine, const struct i
 /* All copies that a Namespace may hold were listed: nothing in it goes unseen. */
 static bool inside_is_known(const struct engine *engine, const struct space *inside)
 {
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
-		if (kind_row((enum kind)kind)->place == KIND_MIRRORED &&
+	for (unsigned kind = 0; kind < kind_end(); kind++)
+		if (kind_row((enum kind)kind)->on &&
+		    kind_row((enum kind)kind)->place == KIND_MIRRORED &&
 		    !copies_listed(engine, inside, (enum kind)kind))
 			return false;
 	return true;
@@ -358,7 +363,7 @@ static struct decision judge_last(const struct engine *engine, const struct item
 	const struct space *inside = NULL;
 	bool finalizers = false;
 
-	for (unsigned kind = item->kind + 1u; engine->rejoin && kind < KIND_COUNT; kind++)
+	for (unsigned kind = item->kind + 1u; engine->rejoin && kind < kind_end(); kind++)
 		if (engine->doomed[kind])
 			return waits;
 	if (item->kind == KIND_NAMESPACE) {
@@ -514,9 +519,9 @@ bool judge_is_immutable(const struct item *item, const char *field)
 {
 	if (item->kind == KIND_ROLE_BINDING)
 		return strcmp(field, "roleRef") == 0;
-	return item->kind == KIND_SECRET && !item->shell && !item->copy_shell &&
+	return kind_may_be_immutable((enum kind)item->kind) && !item->shell && !item->copy_shell &&
 	       (strcmp(field, "type") == 0 || strcmp(field, "data") == 0 ||
-		   strcmp(field, "immutable") == 0);
+		   strcmp(field, "binaryData") == 0 || strcmp(field, "immutable") == 0);
 }
 
 bool engine_policy_unready(const char *why)

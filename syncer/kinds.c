@@ -1,34 +1,51 @@
 /*
- * The table of kinds.def as data (see the header). No I/O, no state.
+ * Rows and names of the mirror (see the header). No I/O. What a configuration lists is turned into
+ * rows by policy/kinds.c, so that rights and manifests are made of the same.
  */
 #include "syncer/kinds.h"
 
 #include <string.h>
 
 #include "base/check.h"
+#include "kube/json.h"
+#include "kube/url.h"
 
-enum { KIND_WIDE, KIND_EACH };
-enum { KIND_ALL, KIND_LABELLED };
-enum { KIND_PLAIN, KIND_STATUS };
-enum { KIND_STRIP, KIND_MAP };
+static const struct kind_row *rows = kinds_default;
+static unsigned end = KIND_LISTED;
+static const struct us_config *skips_of; /* NULL: no object is skipped */
+static uint32_t skips[KIND_COUNT];       /* bits of mirror.skip that name objects of it */
 
-#define KIND(ID, name, group_name, version_name, plural_name, where, watched, chosen, stat, own)   \
-	[KIND_##ID] = { .kind = (name),                                                            \
-		.group = (group_name),                                                             \
-		.version = (version_name),                                                         \
-		.plural = (plural_name),                                                           \
-		.place = KIND_##where,                                                             \
-		.each = KIND_##watched == KIND_EACH,                                               \
-		.labelled = KIND_##chosen == KIND_LABELLED,                                        \
-		.status = KIND_##stat == KIND_STATUS,                                              \
-		.map_owners = KIND_##own == KIND_MAP },
-static const struct kind_row rows[KIND_COUNT] = {
-#include "policy/kinds.def"
-};
+void kinds_fill(const struct us_config *config)
+{
+	static struct kind_row filled[KIND_COUNT];
+
+	rows = kinds_default;
+	end = KIND_LISTED;
+	skips_of = NULL;
+	memset(skips, 0, sizeof(skips));
+	if (!config)
+		return;
+	end = kinds_of(config, filled);
+	rows = filled;
+	skips_of = config;
+	for (unsigned i = 0; i < config->skip_count; i++) {
+		const struct config_skip *skip = &config->skips[i];
+		enum kind kind = kinds_by_resource(rows, config_text_at(config, skip->group),
+		    config_text_at(config, skip->resource));
+
+		if (skip->name && kind != KIND_COUNT)
+			skips[kind] |= 1u << i;
+	}
+}
+
+unsigned kind_end(void)
+{
+	return end;
+}
 
 const struct kind_row *kind_row(enum kind kind)
 {
-	CHECK((unsigned)kind < KIND_COUNT);
+	CHECK((unsigned)kind < end);
 	return &rows[kind];
 }
 
@@ -37,10 +54,54 @@ enum kind kind_by_name(const char *api_version, const char *name)
 	const char *slash = strchr(api_version, '/');
 	struct str group = { api_version, slash ? (size_t)(slash - api_version) : 0 };
 
-	for (unsigned i = 0; i < KIND_COUNT; i++)
-		if (strcmp(rows[i].kind, name) == 0 && str_equal(str_of(rows[i].group), group))
+	for (unsigned i = 0; i < end; i++)
+		if (rows[i].on && strcmp(rows[i].kind, name) == 0 &&
+		    str_equal(str_of(rows[i].group), group))
 			return (enum kind)i;
 	return KIND_COUNT;
+}
+
+bool kind_chooses(enum kind kind, const json_t *metadata)
+{
+	const struct kind_row *row = kind_row(kind);
+	const json_t *labels = row->label_count ? json_object_get(metadata, "labels") : NULL;
+
+	for (unsigned i = 0; i < row->label_count; i++)
+		if (strcmp(kube_json_text(labels, row->labels[i].key), row->labels[i].value) != 0)
+			return false;
+	return true;
+}
+
+void kind_put_selector(enum kind kind, struct buf *query)
+{
+	const struct kind_row *row = kind_row(kind);
+	struct buf selector = buf_make(4096);
+
+	for (unsigned i = 0; i < row->label_count; i++)
+		buf_printf(
+		    &selector, "%s%s=%s", i ? "," : "", row->labels[i].key, row->labels[i].value);
+	if (selector.data)
+		kube_url_query(query, "labelSelector", selector.data);
+	buf_free(&selector);
+}
+
+bool kind_skips(enum kind kind, const char *namespace, const char *name)
+{
+	for (uint32_t bits = skips[kind]; bits; bits &= bits - 1) {
+		const struct config_skip *skip = &skips_of->skips[__builtin_ctz(bits)];
+
+		if (strcmp(config_text_at(skips_of, skip->name), name) == 0 &&
+		    strcmp(config_text_at(skips_of, skip->namespace), namespace) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_configmap(enum kind kind)
+{
+	const struct kind_row *row = kind_row(kind);
+
+	return row->group[0] == '\0' && strcmp(row->plural, "configmaps") == 0;
 }
 
 bool kind_excludes(enum kind kind, const char *name)
@@ -51,7 +112,10 @@ bool kind_excludes(enum kind kind, const char *name)
 		return strcmp(name, KIND_MIRROR_BINDING) == 0 ||
 		       strcmp(name, KIND_READ_BINDING) == 0;
 	case KIND_NAMESPACE: return strncmp(name, "kube-", 5) == 0 || strcmp(name, "default") == 0;
-	default: return false;
+	default:
+		/* Each cluster puts its own certificates into each namespace. */
+		return is_configmap(kind) && (strcmp(name, "kube-root-ca.crt") == 0 ||
+						 strcmp(name, "openshift-service-ca.crt") == 0);
 	}
 }
 
@@ -60,4 +124,9 @@ bool kind_excludes_secret(const char *type)
 	return strcmp(type, "bootstrap.kubernetes.io/token") == 0 ||
 	       strcmp(type, "ha.kubeslice.io/archived-object") == 0 ||
 	       strncmp(type, "helm.sh/release", 15) == 0;
+}
+
+bool kind_may_be_immutable(enum kind kind)
+{
+	return kind == KIND_SECRET || is_configmap(kind);
 }

@@ -20,7 +20,8 @@ static struct syncer *open_syncer(struct role_process *process)
 	syncer->loop = role_loop(process);
 	syncer->config = config;
 	syncer->client = kube_client_new(process);
-	syncer->mirrors = config->mirror_set != CONFIG_MIRROR_NONE;
+	kinds_fill(config);
+	syncer->mirrors = kinds_any(config);
 	engine_open(&syncer->engine, config_text_at(config, config->namespace),
 	    config->mirror_window, base_random_u64(), report_note, syncer);
 	outside_open(&syncer->outside);
@@ -38,7 +39,7 @@ static void close_syncer(struct syncer *syncer)
 	syncer->left = true;
 	diff_stop(syncer);
 	for (unsigned side = 0; side < SIDE_COUNT; side++)
-		for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		for (unsigned kind = 0; kind < kind_end(); kind++)
 			feed_stop(&syncer->feeds[side][kind]);
 	spaces_close(syncer);
 	preflight_close(syncer);

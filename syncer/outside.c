@@ -196,20 +196,21 @@ static void found(struct search *search, enum kind kind, const char *kind_name,
 /* A field of such a name holds a name, or an object with one, or a list of these. */
 static const struct {
 	const char *field, *kind;
-	enum kind mirrored;
 } fields[] = {
-	{ "secretName", "Secret", KIND_SECRET },
-	{ "secretRef", "Secret", KIND_SECRET },
-	{ "secretKeyRef", "Secret", KIND_SECRET },
-	{ "imagePullSecrets", "Secret", KIND_SECRET },
-	{ "configMapName", "ConfigMap", KIND_COUNT },
-	{ "configMapRef", "ConfigMap", KIND_COUNT },
-	{ "configMapKeyRef", "ConfigMap", KIND_COUNT },
-	{ "serviceAccountName", "ServiceAccount", KIND_SERVICE_ACCOUNT },
+	{ "secretName", "Secret" },
+	{ "secretRef", "Secret" },
+	{ "secretKeyRef", "Secret" },
+	{ "imagePullSecrets", "Secret" },
+	{ "configMapName", "ConfigMap" },
+	{ "configMapRef", "ConfigMap" },
+	{ "configMapKeyRef", "ConfigMap" },
+	{ "serviceAccountName", "ServiceAccount" },
 };
 
-static void take_names(struct search *search, const json_t *value, enum kind kind, const char *name)
+/* All of these are of the core group. */
+static void take_names(struct search *search, const json_t *value, const char *name)
 {
+	enum kind kind = kind_by_name("v1", name);
 	const char *namespace = search->facts->namespace;
 	size_t i;
 	json_t *entry;
@@ -223,7 +224,7 @@ static void take_names(struct search *search, const json_t *value, enum kind kin
 		    search, kind, name, *other ? other : namespace, kube_json_text(value, "name"));
 	} else {
 		json_array_foreach((json_t *)value, i, entry) if (json_is_object(entry))
-		    take_names(search, entry, kind, name);
+		    take_names(search, entry, name);
 	}
 }
 
@@ -247,7 +248,7 @@ static void look_into(struct search *search, const json_t *value, unsigned depth
 			if (strcmp(fields[f].field, key) == 0)
 				break;
 		if (f < sizeof(fields) / sizeof(fields[0]))
-			take_names(search, member, fields[f].mirrored, fields[f].kind);
+			take_names(search, member, fields[f].kind);
 		else
 			look_into(search, member, depth + 1);
 		search->field[before] = '\0';
@@ -305,10 +306,9 @@ void outside_refer(struct outside *outside, enum kind kind, const json_t *object
 		look_into_binding(&search, object);
 	} else if (kind == KIND_SERVICE_ACCOUNT) {
 		(void)snprintf(search.field, sizeof(search.field), "secrets");
-		take_names(&search, json_object_get(object, "secrets"), KIND_SECRET, "Secret");
+		take_names(&search, json_object_get(object, "secrets"), "Secret");
 		(void)snprintf(search.field, sizeof(search.field), "imagePullSecrets");
-		take_names(
-		    &search, json_object_get(object, "imagePullSecrets"), KIND_SECRET, "Secret");
+		take_names(&search, json_object_get(object, "imagePullSecrets"), "Secret");
 	} else if (kind != KIND_SECRET && kind != KIND_ROLE && kind != KIND_NAMESPACE) {
 		(void)snprintf(search.field, sizeof(search.field), "spec");
 		look_into(&search, json_object_get(object, "spec"), 0);
@@ -327,13 +327,13 @@ static const char *why_not_met(const struct engine *engine, const struct referen
 {
 	const struct item *item, *home;
 
-	if (to->kind == KIND_COUNT)
+	if (to->kind == KIND_COUNT || !kind_row(to->kind)->on)
 		return "its kind is not mirrored: it must be on this hub by other means";
 	if (kind_excludes(to->kind, to->name))
 		return NULL;
 	item = store_find(&engine->store, to->kind, to->namespace, to->name);
 	if (item && item->state == ITEM_EXCLUDED)
-		return "a mark on it keeps it out";
+		return "a mark on it or mirror.skip keeps it out";
 	if (item && item->source == SOURCE_PRESENT && item->state != ITEM_OUTSIDE)
 		return NULL;
 	home = store_find(&engine->store, KIND_NAMESPACE, "", to->namespace);

@@ -141,7 +141,7 @@ static void look_at(struct syncer *syncer, unsigned from)
 {
 	if (!may_ask(syncer))
 		return;
-	for (unsigned kind = from; kind < KIND_COUNT; kind++) {
+	for (unsigned kind = from; kind < kind_end(); kind++) {
 		const struct item *item = sample(&syncer->engine, (enum kind)kind);
 
 		if (item) {

@@ -274,8 +274,8 @@ int rewrite_read(enum kind kind, enum rewrite_side side, const json_t *object,
 		return err_set(
 		    err, "%s %s is in no place for its kind", kind_row(kind)->kind, out->name);
 	out->terminating = json_object_get(metadata, "deletionTimestamp") != NULL;
-	out->chosen = strcmp(kube_json_text(json_object_get(metadata, "labels"), KIND_OWNER_LABEL),
-			  KIND_OWNER_VALUE) == 0;
+	out->chosen = kind_chooses(kind, metadata);
+	out->skipped = kind_skips(kind, out->namespace, out->name);
 	out->shell = is_shell(kind, object);
 	(void)kube_time_parse(kube_json_text(metadata, "creationTimestamp"), &out->created_us);
 	out->finalizers = read_finalizers(metadata);

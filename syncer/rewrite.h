@@ -46,10 +46,11 @@ struct rewrite_facts {
 	uint64_t rest; /* hash of a Cluster's status without what understudy says there; else 0 */
 	int64_t created_us;
 	bool terminating;
-	bool chosen;         /* carries the owner's label */
+	bool chosen;         /* carries the labels of its kind's row */
 	bool shell;          /* a service account's token Secret: its bytes never travel (L84) */
 	bool left_out;       /* marked mirror: "false" */
 	bool on_hold;        /* marked hold: its copy stays as it is */
+	bool skipped;        /* the same by mirror.skip (M8) */
 	const char *refusal; /* why it must not be mirrored (rules.h), NULL: it may */
 	uint64_t
 	    finalizers;   /* hash of them, in any order; 0: none that a controller has to handle */

@@ -67,6 +67,7 @@ void engine_take_source(struct item *item, const struct rewrite_facts *facts)
 	item->source_finalizers = facts->finalizers;
 	item->left_out = facts->left_out;
 	item->on_hold = facts->on_hold;
+	item->skipped = facts->skipped;
 }
 
 struct item *engine_source_seen(struct engine *engine, enum kind kind,

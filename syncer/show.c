@@ -16,6 +16,7 @@ static void gather(struct feed *feed, void *arg)
 	struct survey_feeds *feeds = &((struct survey_feeds *)arg)[feed->kind];
 	uint64_t version = 0;
 
+	feeds->misfit |= feed->misfit;
 	if (feed->side == SIDE_COPIES) {
 		if (feed->fault[0])
 			feeds->copies_fault = feed->fault;
@@ -38,11 +39,11 @@ static void gather_all(struct syncer *syncer, struct survey_feeds feeds[KIND_COU
 	bool namespaces = syncer->feeds[SIDE_SOURCE][KIND_NAMESPACE].synced;
 
 	memset(feeds, 0, sizeof(*feeds) * KIND_COUNT);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
 		feeds[kind].listed = namespaces;
 	feeds_visit(syncer, SIDE_SOURCE, gather, feeds);
 	feeds_visit(syncer, SIDE_COPIES, gather, feeds);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+	for (unsigned kind = 0; kind < kind_end(); kind++) {
 		if (!feeds[kind].listed)
 			feeds[kind].version = 0;
 		if (!feeds[kind].copies_fault)
@@ -70,18 +71,33 @@ static void say_kind(enum sync_state state, const struct survey_kind *counts,
 		out[0] = '\0';
 }
 
+/* The monitor may know it of a syncer before this one. */
+static void send_unused(struct syncer *syncer, unsigned kind)
+{
+	struct msg_status_kind row = { .row = kind };
+
+	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_KIND, &row);
+}
+
 static void send_kinds(struct syncer *syncer, const struct survey *survey,
     const struct survey_feeds *feeds, enum sync_state *worst, char *why, size_t size)
 {
 	const struct store *store = &syncer->engine.store;
+	bool anew = syncer->rows_anew;
 
+	syncer->rows_anew = false;
+	for (unsigned row = 0; anew && row < KIND_COUNT; row++)
+		if (row >= kind_end() || !kind_row((enum kind)row)->on)
+			send_unused(syncer, row);
 	*worst = SYNC_STATE_SYNCED;
 	why[0] = '\0';
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+	for (unsigned kind = 0; kind < kind_end(); kind++) {
 		const struct survey_kind *counts = &survey->kinds[kind];
-		const char *name = kind_row((enum kind)kind)->kind;
-		enum sync_state state =
-		    survey_judge(&syncer->engine, (enum kind)kind, counts, &feeds[kind]);
+		const struct kind_row *is = kind_row((enum kind)kind);
+		const char *name = is->kind;
+		enum sync_state state = is->skipped ? SYNC_STATE_SKIPPED
+						    : survey_judge(&syncer->engine, (enum kind)kind,
+							  counts, &feeds[kind]);
 		struct msg_status_kind row = { .row = kind,
 			.kind = str_of(name),
 			.source = store->count_source[kind],
@@ -97,6 +113,8 @@ static void send_kinds(struct syncer *syncer, const struct survey *survey,
 			.oldest_ms = (uint64_t)(counts->oldest_ns / BASE_NS_PER_MS) };
 		char text[200];
 
+		if (!is->on && !is->skipped)
+			continue;
 		if (survey_is_worse(state, *worst)) {
 			*worst = state;
 			say_kind(state, counts, &feeds[kind], store->count_pending[kind], text,
@@ -195,7 +213,7 @@ static void judge_whole(const struct syncer *syncer, enum sync_state *state, cha
 
 	if (!syncer->mirrors) {
 		*state = SYNC_STATE_SYNCED;
-		text = "mirror.set is none";
+		text = "mirror.set is none, and mirror.kinds lists nothing";
 	} else if (!syncer->has_grant) {
 		*state = SYNC_STATE_UNKNOWN;
 		text = "the peer does not lead, or has not been seen to: nothing is mirrored";
@@ -237,7 +255,7 @@ void show_mirror(struct syncer *syncer, int64_t now_ns)
 	gather_all(syncer, feeds);
 	send_kinds(syncer, &survey, feeds, &state, why, sizeof(why));
 	judge_whole(syncer, &state, why, sizeof(why));
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
 		status.objects += engine->store.count_copy[kind];
 	status.state = state;
 	status.why = str_cut(str_of(why), sizeof(why) - 4); /* snprintf may have cut a character */

@@ -29,9 +29,9 @@ static const char *why_excluded(const struct syncer *syncer, enum kind kind, con
 
 	if (kind_excludes(kind, facts->name))
 		return kind == KIND_NAMESPACE ? "a namespace of the cluster itself"
-		       : kind == KIND_SERVICE_ACCOUNT
-			   ? "each namespace has its own"
-			   : "by it the mirror itself reads and writes Secrets";
+		       : kind == KIND_ROLE_BINDING
+			   ? "by it the mirror itself reads and writes Secrets"
+			   : "each namespace has its own";
 	if (kind == KIND_NAMESPACE)
 		return strcmp(facts->name, controller) == 0 ? "the controller's own namespace"
 							    : NULL;
@@ -94,6 +94,14 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 		feed->counts = feed->bad_object = true; /* until the next whole list */
 		feed_list_later(feed);
 		feeds_tally(syncer);
+		return;
+	}
+	/* A server that does not heed the selector says so of each object. */
+	if (!facts.chosen && event != KUBE_WATCH_DELETED) {
+		outside_forget(&syncer->outside, feed->kind, facts.namespace, facts.name);
+		if (live)
+			engine_source_gone(&syncer->engine, feed->kind, facts.namespace, facts.name,
+			    facts.version, now_ns);
 		return;
 	}
 	excluded = why_excluded(syncer, feed->kind, object, &facts);

@@ -115,6 +115,12 @@ static void stop_side(struct place *place, enum side side)
 		feed_stop(&place->feeds[side][i]);
 }
 
+/* The kind is mirrored; else its feeds never run. */
+static bool is_on(unsigned i)
+{
+	return kind_row(each_kinds[i])->on;
+}
+
 static bool is_running(const struct place *place, enum side side)
 {
 	for (unsigned i = 0; i < FEEDS_EACH; i++)
@@ -126,7 +132,7 @@ static bool is_running(const struct place *place, enum side side)
 static bool copies_synced(const struct place *place)
 {
 	for (unsigned i = 0; i < FEEDS_EACH; i++)
-		if (!place->feeds[SIDE_COPIES][i].synced)
+		if (is_on(i) && !place->feeds[SIDE_COPIES][i].synced)
 			return false;
 	return true;
 }
@@ -138,6 +144,8 @@ static void start_feeds(struct place *place, bool with_source)
 		struct feed *copies = &place->feeds[SIDE_COPIES][i];
 		struct feed *source = &place->feeds[SIDE_SOURCE][i];
 
+		if (!is_on(i))
+			continue;
 		if (!copies->watch && !copies->parked)
 			feed_start(copies);
 		if (with_source && copies->synced && !source->watch && !source->parked)
@@ -146,6 +154,14 @@ static void start_feeds(struct place *place, bool with_source)
 	if (!with_source && copies_synced(place))
 		engine_source_space_gone(
 		    &place->syncer->engine, place->space, base_clock_boot_ns());
+}
+
+/* Whether one is there is seen before it is made. Where RoleBindings are not mirrored they are not
+ * read, and one that is there already is found by making it. */
+static bool bindings_are_known(const struct syncer *syncer)
+{
+	return !kind_row(KIND_ROLE_BINDING)->on ||
+	       syncer->feeds[SIDE_COPIES][KIND_ROLE_BINDING].synced;
 }
 
 static void space_advance(struct syncer *syncer, struct space *space)
@@ -184,7 +200,7 @@ static void space_advance(struct syncer *syncer, struct space *space)
 	else if (home->copy == COPY_UNSURE)
 		; /* no rights are taken before it is known to be ours (L66) */
 	else if (!place->asked && now_ns >= place->retry_ns && engine_is_open(&syncer->engine) &&
-		 syncer->feeds[SIDE_COPIES][KIND_ROLE_BINDING].synced)
+		 bindings_are_known(syncer))
 		bind_mirror(place);
 }
 
@@ -192,6 +208,8 @@ void spaces_advance(struct syncer *syncer)
 {
 	struct space *space;
 
+	if (!is_on(0) && !is_on(1))
+		return;
 	for (size_t at = 0; (space = map_next(&syncer->engine.store.spaces, &at));)
 		space_advance(syncer, space);
 }
@@ -214,8 +232,20 @@ void spaces_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, v
 		struct place *place = space->extra;
 
 		for (unsigned i = 0; place && i < FEEDS_EACH; i++)
-			visit(&place->feeds[side][i], arg);
+			if (is_on(i))
+				visit(&place->feeds[side][i], arg);
 	}
+}
+
+void spaces_bind_again(struct space *space)
+{
+	struct place *place = space->extra;
+
+	if (kind_row(KIND_ROLE_BINDING)->on || !place || !place->bound)
+		return;
+	place->bound = false;
+	place->retry_ns = base_clock_boot_ns() + BINDING_RETRY_NS;
+	loop_timer_set(place->syncer->loop, &place->timer, place->retry_ns);
 }
 
 void spaces_binding(struct syncer *syncer, const char *namespace, bool present)
@@ -256,11 +286,11 @@ uint32_t spaces_unsynced(struct syncer *syncer)
 		/* A namespace of an own past: all of it is known before the rejoin is over. */
 		if (syncer->engine.rejoin && space->self->copy != COPY_NONE &&
 		    space->self->source != SOURCE_PRESENT && space->self->source != SOURCE_LEFT)
-			count += !place || !copies_synced(place);
+			count += (is_on(0) || is_on(1)) && (!place || !copies_synced(place));
 		if (space->self->source != SOURCE_PRESENT)
 			continue;
 		for (unsigned i = 0; i < FEEDS_EACH; i++)
-			count += !place || !place->feeds[SIDE_SOURCE][i].synced;
+			count += is_on(i) && (!place || !place->feeds[SIDE_SOURCE][i].synced);
 	}
 	return count;
 }

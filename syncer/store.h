@@ -80,6 +80,7 @@ struct item {
 	bool shell : 1;   /* of a token: created, never updated (L85) */
 	bool terminating : 1, copy_terminating : 1;
 	bool left_out : 1, on_hold : 1; /* marks on the source's object */
+	bool skipped : 1;               /* by mirror.skip */
 	bool forbidden : 1;             /* its rules grant too much (B1); `why` says what */
 	bool copy_chosen : 1, copy_shell : 1;
 	bool copy_says_held : 1; /* annotation delete-held (H8) */

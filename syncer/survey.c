@@ -33,11 +33,11 @@ void survey_take(const struct engine *engine, int64_t now_ns, struct survey *out
 		for (size_t at = 0; (item = map_next(&engine->store.items, &at));)
 			count_item(item, now_ns, &out->kinds[item->kind]);
 	} else {
-		for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		for (unsigned kind = 0; kind < kind_end(); kind++)
 			out->kinds[kind].wanted = out->kinds[kind].done =
 			    engine->store.count_source[kind];
 	}
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++) {
+	for (unsigned kind = 0; kind < kind_end(); kind++) {
 		const struct survey_kind *counts = &out->kinds[kind];
 
 		out->wanted += counts->wanted;
@@ -52,6 +52,8 @@ enum sync_state survey_judge(const struct engine *engine, enum kind kind,
 {
 	bool pending = engine->store.count_pending[kind] > 0;
 
+	if (feeds->misfit)
+		return SYNC_STATE_BLOCKED;
 	/* B19: a kind that cannot be read is not an empty one. */
 	if (feeds->source_counts || (!feeds->listed && feeds->source_fault))
 		return SYNC_STATE_UNKNOWN;
@@ -70,7 +72,8 @@ bool survey_is_worse(enum sync_state a, enum sync_state b)
 		[SYNC_STATE_PROGRESSING] = 1,
 		[SYNC_STATE_DEGRADED] = 2,
 		[SYNC_STATE_BLOCKED] = 3,
-		[SYNC_STATE_UNKNOWN] = 4 };
+		[SYNC_STATE_UNKNOWN] = 4,
+		[SYNC_STATE_SKIPPED] = 0 };
 
 	return badness[a] > badness[b];
 }

@@ -9,6 +9,7 @@
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
  *	outside    pure: what stays out, and what is referred to and not mirrored
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
+ *	served.c   is a kind of mirror.kinds what it is said to be?
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
  *	operate.c  what an operator asks for; diff.c with differ.c (pure): sync diff
@@ -53,10 +54,13 @@ struct feed {
 	uint64_t newest; /* of its watches' events */
 	int64_t started_ns;
 	enum sweep sweep;
-	bool synced;     /* one whole list since its start, or since the grant */
-	bool parked;     /* the kind is missing there (M7) */
-	bool counts;     /* its fault makes the mirror incomplete (C5) */
-	bool bad_object; /* the present list shows one that cannot be mirrored */
+	bool synced;      /* one whole list since its start, or since the grant */
+	bool parked;      /* the kind is missing there (M7) */
+	bool counts;      /* its fault makes the mirror incomplete (C5) */
+	bool misfit;      /* it is not what mirror.kinds says it is */
+	bool fits;        /* it was seen to be */
+	uint64_t request; /* that asks for it, 0: none */
+	bool bad_object;  /* the present list shows one that cannot be mirrored */
 	char fault[256];
 };
 
@@ -106,6 +110,7 @@ struct syncer {
 	bool pass_done;                  /* C5 */
 	bool was_complete, was_regressed, holds;
 	int64_t reported_ns;
+	bool rows_anew;            /* the monitor is to forget rows that are not in use */
 	uint64_t listed_rows[256]; /* what was sent of each row: a hash, 0: free */
 	struct progress progress;
 	struct diff *diff; /* under way, NULL: none */
@@ -129,6 +134,8 @@ void feed_init(
     struct feed *feed, struct syncer *syncer, enum side side, enum kind kind, struct space *space);
 void feed_start(struct feed *feed);
 void feed_stop(struct feed *feed);
+/* It cannot run, for that reason; asked again in a while, like a missing kind (M7). */
+void feed_park(struct feed *feed, const char *why);
 /* Its list is not to be relied on: lists again, in a while. */
 void feed_list_later(struct feed *feed);
 /* Every source feed lists again and owes a whole pass. */
@@ -148,6 +155,11 @@ void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, vo
 
 /* The feed of that kind; space: of an EACH kind. */
 struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, struct space *space);
+
+/* served.c */
+/* Asks the feed's server how it serves a kind that a person listed, then starts the feed or parks
+ * it. False: nothing needs to be asked. */
+bool served_ask(struct feed *feed);
 
 /* source.c */
 void source_open(struct syncer *syncer);
@@ -181,6 +193,8 @@ void spaces_binding(struct syncer *syncer, const char *namespace, bool present);
 /* All bindings were listed: what was not seen among them is gone. */
 void spaces_bindings_listed(struct syncer *syncer);
 uint32_t spaces_unsynced(struct syncer *syncer);
+/* A right in it is lacking, and no watch of bindings says why: it is bound again. */
+void spaces_bind_again(struct space *space);
 void spaces_close(struct syncer *syncer);
 
 /* writes.c */

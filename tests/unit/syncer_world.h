@@ -475,7 +475,7 @@ static inline void sync_copies(uint32_t pass)
 
 	for (unsigned i = 0; i < w.count; i++)
 		show_copy(&w.object[i], pass);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
 		if (!kind_row((enum kind)kind)->each)
 			engine_copies_listed(&w.engine, (enum kind)kind, NULL, pass, w.now_ns);
 	space = store_space(&w.engine.store, NS);
@@ -488,7 +488,7 @@ static inline void list_source(uint32_t pass)
 	for (unsigned i = 0; i < w.count; i++)
 		if (w.object[i].source)
 			show(&w.object[i], false, pass);
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
 		engine_source_listed(&w.engine, (enum kind)kind, NULL, pass, w.now_ns);
 }
 

@@ -238,7 +238,7 @@ static void work(struct server *server)
 	uint64_t what = chaos_random(100);
 
 	if (what < 40 || !object) {
-		enum kind kind = (enum kind)(1 + chaos_random(KIND_COUNT - 1));
+		enum kind kind = (enum kind)(1 + chaos_random(kind_end() - 1));
 
 		(void)make(server, kind, one_of(spaces, 2), one_of(names, 5));
 	} else if (*meta(object->value, "deletionTimestamp")) {
@@ -255,7 +255,7 @@ static void work(struct server *server)
 
 static void burst(struct server *server)
 {
-	enum kind kind = (enum kind)(KIND_PROJECT + chaos_random(KIND_COUNT - KIND_PROJECT));
+	enum kind kind = (enum kind)(KIND_PROJECT + chaos_random(kind_end() - KIND_PROJECT));
 	char name[16];
 
 	for (unsigned i = 0; i < 25; i++) {
@@ -311,7 +311,7 @@ static void meddle(struct server *own)
 
 static void in_the_way(struct server *own)
 {
-	enum kind kind = (enum kind)(1 + chaos_random(KIND_COUNT - 1));
+	enum kind kind = (enum kind)(1 + chaos_random(kind_end() - 1));
 
 	(void)make(own, kind, one_of(spaces, 2), one_of(names, 5));
 }

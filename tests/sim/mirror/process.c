@@ -123,6 +123,9 @@ struct role_process *role_begin(enum role id, int argc, char **argv)
 	config.mirror_window = 1 + (uint32_t)(the->seed % 16);
 	config.namespace = 1;
 	(void)snprintf(config.pool + 1, 64, "%s", HUB_NS);
+	config.mirror_label = (struct config_label){ 101, 201 };
+	(void)snprintf(config.pool + 101, 64, "%s", KIND_OWNER_LABEL);
+	(void)snprintf(config.pool + 201, 64, "%s", KIND_OWNER_VALUE);
 	return (struct role_process *)the;
 }
 

@@ -201,7 +201,7 @@ bool place_of(const char *path, struct place *place)
 	if (at < n)
 		(void)snprintf(place->name, sizeof(place->name), "%s", part[at++]);
 	place->status = at < n && strcmp(part[at], "status") == 0;
-	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+	for (unsigned kind = 0; kind < kind_end(); kind++)
 		if (strcmp(kind_row((enum kind)kind)->plural, plural) == 0 &&
 		    strcmp(kind_row((enum kind)kind)->group, group) == 0) {
 			place->kind = (enum kind)kind;
