@@ -14,6 +14,11 @@
 
 #include "base/str.h"
 
+/* Who hangs need not be ended by hand. */
+#define ENDED                                                                                      \
+	"; a process that hangs is ended within 30 s, by understudyd or, understudyd itself, by "  \
+	"systemd"
+
 static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 {
 	if (errno == EACCES || errno == EPERM) {
@@ -22,10 +27,16 @@ static enum ctl_exit fail(struct err *err, const char *path, const char *name)
 		    path, strcmp(name, "status") == 0 ? name : "admin");
 		return CTL_REFUSED;
 	}
-	err_set(err,
-	    "no daemon answers at %s (%s); is understudyd running? Its socket is "
-	    "run.directory/%s.sock",
-	    path, strerror(errno), name);
+	if (errno == EAGAIN)
+		err_set(err, "%s: nobody takes the question within %d s: understudyd hangs" ENDED,
+		    path, CLIENT_PATIENCE_S);
+	else
+		err_set(err,
+		    CLIENT_ABSENT
+		    " at %s (%s; elsewhere: --socket): nothing was asked. It may be started at any "
+		    "time, for it leads by its guards only: systemctl start understudyd (and if "
+		    "that fails: understudyctl check-config)",
+		    path, strerror(errno));
 	return CTL_NO_DAEMON;
 }
 
@@ -46,7 +57,7 @@ static enum ctl_exit read_all(
 		err_set(
 		    err, "%s: the answer is larger than 8 MiB; is it understudyd's socket?", path);
 	else if (n < 0 && errno == EAGAIN)
-		err_set(err, "%s: no answer within %d s; the %s hangs or restarts", path,
+		err_set(err, "%s: no answer within %d s; the %s hangs or restarts" ENDED, path,
 		    patience_s, who);
 	else
 		err_set(err,
@@ -126,7 +137,7 @@ enum ctl_exit client_ask(
 		read_all(fd, path, "elector", patience_s, out, err) != CTL_DONE)) {
 		err_set(err,
 		    "%s: no answer; whether the command was taken is not known: see status and "
-		    "history",
+		    "history" ENDED,
 		    path);
 		code = CTL_UNKNOWN;
 	}

@@ -14,6 +14,9 @@
 /* Longer than understudyd gives one run of canaries and the one before. */
 #define CLIENT_DEEP_PATIENCE_S 400
 
+/* How the text of an error begins when nobody listens: no understudyd runs. */
+#define CLIENT_ABSENT "no daemon answers"
+
 /* Exit codes (interfaces, decision 25). */
 enum ctl_exit {
 	CTL_DONE = 0,

@@ -21,6 +21,7 @@
 #include "ctl/drill.h"
 #include "ctl/mirror.h"
 #include "ctl/operate.h"
+#include "ctl/records.h"
 #include "ctl/reload.h"
 #include "ctl/show.h"
 #include "ctl/words.h"
@@ -28,17 +29,28 @@
 static command_run_fn run_status, run_history, run_help;
 
 static const struct command commands[] = {
-	{ "status", "status [--watch] [-o text|json]", "what this hub is and does, on one screen",
+	{ "status",
+	    "status [--watch] [-o text|json] |\n"
+	    "       --context HUB [--kubeconfig FILE] [--namespace N] [-o text|json]",
+	    "what this hub is and does, on one screen",
 	    "Reads the status socket of the understudyd on this machine and prints what is wrong,\n"
 	    "who leads, the peer and its age against the threshold, the mirror, the workers, what\n"
 	    "is blocked and the last transitions. -o json prints the whole document. --watch "
 	    "shows\n"
-	    "it anew every second until it is interrupted, also while understudyd is away.\n",
+	    "it anew every second until it is interrupted, also while understudyd is away.\n"
+	    "--context, --kubeconfig: with your own kubectl, of a hub where none runs: its Lease "
+	    "and "
+	    "until\n"
+	    "when it held, what it knew of its peer, its transitions, by its API server's "
+	    "records.\n",
 	    run_status },
-	{ "history", "history [-o text|json]", "the last 100 transitions of this hub, newest first",
+	{ "history", "history [--context HUB] [--kubeconfig FILE] [--namespace N] [-o text|json]",
+	    "the last 100 transitions of this hub, newest first",
 	    "Reads the status socket. The history lives in HubRole/self of the hub's own API "
 	    "server and\n"
-	    "survives restarts. -o json prints a list.\n",
+	    "survives restarts: --context or --kubeconfig reads it there, with your own kubectl "
+	    "and\n"
+	    "without a daemon. -o json prints a list.\n",
 	    run_history },
 	{ "switchover",
 	    "switchover [--check] [--to HUB] [--wait] [--timeout DURATION]\n"
@@ -361,6 +373,8 @@ static enum ctl_exit print_status(const struct ctl_options *options, int argc, c
 {
 	bool as_json = false, watch = false;
 
+	if (records_are_meant(argc, argv))
+		return records_command(options, argc, argv, out, err);
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--watch") == 0) {
 			watch = true;
@@ -421,6 +435,29 @@ static bool asks_for_help(int argc, char **argv)
 	return false;
 }
 
+/* Who found no daemon and is in a hurry: what that means for this command, or does without it. */
+static void say_meanwhile(const char *command, struct err *err)
+{
+	static const struct {
+		const char *command, *text;
+	} all[] = {
+		{ "status", "Without it: understudyctl status --context HUB" },
+		{ "history", "Without it: understudyctl history --context HUB" },
+		{ "promote",
+		    "Nothing was promoted: without it nobody renews the lead. Then again, with "
+		    "--force where a guard forbids it" },
+		{ "switchover",
+		    "Nothing was handed over: a hub without it leads no longer than its fence page "
+		    "is valid, and its peer takes over by itself" },
+		{ "audit", "Without it: understudyctl audit --offline CONFIG" },
+	};
+	struct err was = *err;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i].command, command) == 0)
+			err_set(err, "%s. %s", was.text, all[i].text);
+}
+
 enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *err)
 {
 	struct ctl_options options = { CLIENT_DEFAULT_SOCKET };
@@ -458,5 +495,8 @@ enum ctl_exit commands_run(int argc, char **argv, struct buf *out, struct err *e
 	}
 	if (!options_known(command, argc - at, argv + at, &code, err))
 		return code;
-	return command->run(&options, argc - at, argv + at, out, err);
+	code = command->run(&options, argc - at, argv + at, out, err);
+	if (code == CTL_NO_DAEMON && strncmp(err->text, CLIENT_ABSENT, strlen(CLIENT_ABSENT)) == 0)
+		say_meanwhile(command->name, err);
+	return code;
 }

@@ -39,6 +39,17 @@ static void make_printable(char *text)
 			*text = ' ';
 }
 
+/* Behind the lines that kubectl's own log writes before it says what is wrong: E0102 03:04:05... */
+static char *behind_log(char *text)
+{
+	char *at = text, *end;
+
+	while (at[0] && strchr("IWEF", at[0]) && strspn(at + 1, "0123456789") == 4 &&
+	       at[5] == ' ' && (end = strchr(at, '\n')) && end[1])
+		at = end + 1;
+	return at;
+}
+
 static bool start(struct child *child, char *const *argv)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 };
@@ -164,9 +175,11 @@ enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *cons
 		;
 	outcome = judge(status, &said);
 	if (outcome != KUBECTL_OK) {
-		if (said.data)
-			make_printable(said.data);
-		err_set(err, "kubectl: %.400s", said.len ? said.data : "ended without a word");
+		char *text = said.len ? behind_log(said.data) : NULL;
+
+		if (text)
+			make_printable(text);
+		err_set(err, "kubectl: %.400s", text ? text : "ended without a word");
 	}
 	buf_free(&said);
 	return outcome;

@@ -103,8 +103,10 @@ static void misuse_is_64_with_its_words(void **state)
 	assert_int_equal(RUN("--socket", "", "status"), CTL_USAGE);
 	assert_int_equal(RUN("status", "-o"), CTL_USAGE);
 	assert_int_equal(RUN("status", "-o", "yaml"), CTL_USAGE);
-	assert_string_equal(err.text, "-o takes json or text; expected: understudyctl [--socket "
-				      "PATH] status [--watch] [-o text|json]");
+	assert_string_equal(err.text,
+	    "-o takes json or text; expected: understudyctl [--socket PATH] status [--watch] "
+	    "[-o text|json] |\n       --context HUB [--kubeconfig FILE] [--namespace N] "
+	    "[-o text|json]");
 	assert_int_equal(RUN("status", "now"), CTL_USAGE);
 	assert_int_equal(RUN("help", "x"), CTL_USAGE);
 	assert_int_equal(RUN("help", "x", "y"), CTL_USAGE);
@@ -155,6 +157,69 @@ static void no_daemon_is_4(void **state)
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(RUN("--socket", longer, "status"), CTL_USAGE);
 	assert_non_null(strstr(err.text, "longer than the 107 bytes"));
+}
+
+/* A person who finds no daemon is told that nothing was done, what to type next and what there is
+ * without it. */
+static void no_daemon_says_what_next(void **state)
+{
+	const struct {
+		char *const *words;
+		const char *says;
+	} all[] = {
+#define WORDS(...)                                                                                 \
+	((char *[]){ "understudyctl", "--socket", "/nonexistent/status.sock", __VA_ARGS__, NULL })
+		{ WORDS("status"), "Without it: understudyctl status --context HUB" },
+		{ WORDS("history"), "Without it: understudyctl history --context HUB" },
+		{ WORDS("promote", "--check"), "Nothing was promoted" },
+		{ WORDS("promote", "--yes", "hub-a"), "Nothing was promoted" },
+		{ WORDS("promote", "--force", "--yes", "hub-a"), "with --force where a guard" },
+		{ WORDS("switchover", "--to", "hub-b"), "its peer takes over by itself" },
+		{ WORDS("switchover", "--check"), "Nothing was handed over" },
+		{ WORDS("pause", "--for", "1m"), "" },
+		{ WORDS("resume"), "" },
+		{ WORDS("acknowledge"), "" },
+		{ WORDS("accept-peer", "--yes", "hub-a"), "" },
+		{ WORDS("sync", "status"), "" },
+		{ WORDS("sync", "diff"), "" },
+		{ WORDS("sync", "confirm-deletes", "--yes", "hub-a"), "" },
+		{ WORDS("sync", "accept-restore", "--yes", "hub-a"), "" },
+		{ WORDS("reload"), "" },
+		{ WORDS("worker", "list"), "" },
+		{ WORDS("worker", "add", "w"), "" },
+		{ WORDS("audit"), "audit --offline CONFIG" },
+		{ WORDS("drill"), "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		int argc = 0;
+
+		while (all[i].words[argc])
+			argc++;
+		assert_int_equal(
+		    commands_run(argc, (char **)all[i].words, &out, &err), CTL_NO_DAEMON);
+		if (!strstr(err.text, CLIENT_ABSENT " at /nonexistent/") ||
+		    !strstr(err.text, "nothing was asked") ||
+		    !strstr(err.text, "systemctl start understudyd") ||
+		    !strstr(err.text, all[i].says) || strchr(err.text, '\n'))
+			fail_msg("%s says: %s", all[i].words[3], err.text);
+		assert_int_equal(out.len, 0);
+	}
+}
+
+/* Who listens and does not answer is no absent daemon: then that advice would be wrong. */
+static void a_daemon_that_hangs_is_not_started(void **state)
+{
+	int fd = listen_at_path();
+
+	(void)state;
+	assert_int_equal(RUN("--socket", path, "status"), CTL_NO_DAEMON);
+	assert_non_null(strstr(err.text, "hangs or restarts; a process that hangs is ended"));
+	assert_null(strstr(err.text, "Without it"));
+	assert_int_equal(RUN("--socket", path, "promote", "--yes", "hub-a"), CTL_NO_DAEMON);
+	assert_null(strstr(err.text, "Nothing was promoted"));
+	close(fd);
 }
 
 static void a_document_is_shown(void **state)
@@ -214,6 +279,8 @@ int main(void)
 		TEST(help_names_every_command),
 		TEST(a_question_behind_a_command_is_answered),
 		TEST(no_daemon_is_4),
+		TEST(no_daemon_says_what_next),
+		TEST(a_daemon_that_hangs_is_not_started),
 		TEST(a_document_is_shown),
 		TEST(a_strange_answer_is_4),
 	};
