@@ -38,7 +38,7 @@ static void on_alive(void *arg)
 	if (!feed->fault[0] || feed->bad_object)
 		return;
 	feed->fault[0] = '\0';
-	feed->counts = false;
+	feed->counts = feed->misfit = false;
 	feeds_tally(feed->syncer);
 	report_touch(feed->syncer);
 }
@@ -64,7 +64,7 @@ static void on_synced(void *arg, const char *resource_version)
 	(void)str_to_u64(str_of(resource_version), &version);
 	if (!feed->bad_object) {
 		feed->fault[0] = '\0';
-		feed->counts = false;
+		feed->counts = feed->misfit = false;
 	}
 	log_debug("%s %s%s%s: listed at %s", feed->side == SIDE_SOURCE ? "source's" : "copied",
 	    kind_row(feed->kind)->plural, feed->space ? " in " : "",
@@ -109,6 +109,7 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	if (answer->class == KUBE_NO_RESOURCE) {
 		feed->parked = feed->counts = true;
 		loop_timer_set(feed->syncer->loop, &feed->timer, now_ns);
+		served_elsewise(feed);
 	} else if (answer->class == KUBE_FORBIDDEN && feed->space) {
 		bool lag = now_ns - feed->started_ns < RIGHTS_LAG_NS;
 

@@ -10,19 +10,20 @@
 #include "kube/json.h"
 #include "kube/url.h"
 
+static struct kind_row filled[KIND_COUNT];
 static const struct kind_row *rows = kinds_default;
+static const char *meant[KIND_COUNT]; /* versions in whose place another one is used */
 static unsigned end = KIND_LISTED;
 static const struct us_config *skips_of; /* NULL: no object is skipped */
 static uint32_t skips[KIND_COUNT];       /* bits of mirror.skip that name objects of it */
 
 void kinds_fill(const struct us_config *config)
 {
-	static struct kind_row filled[KIND_COUNT];
-
 	rows = kinds_default;
 	end = KIND_LISTED;
 	skips_of = NULL;
 	memset(skips, 0, sizeof(skips));
+	memset(meant, 0, sizeof(meant));
 	if (!config)
 		return;
 	end = kinds_of(config, filled);
@@ -47,6 +48,27 @@ const struct kind_row *kind_row(enum kind kind)
 {
 	CHECK((unsigned)kind < end);
 	return &rows[kind];
+}
+
+void kind_use_version(enum kind kind, const char *version)
+{
+	static char used[KIND_COUNT][64];
+
+	CHECK((unsigned)kind < end);
+	if (rows != filled)
+		memcpy(filled, rows, sizeof(filled));
+	rows = filled;
+	if (!meant[kind])
+		meant[kind] = filled[kind].version;
+	CHECK(str_copy(used[kind], sizeof(used[kind]), str_of(version)));
+	filled[kind].version = used[kind];
+	if (strcmp(meant[kind], version) == 0)
+		meant[kind] = NULL;
+}
+
+const char *kind_other_version(enum kind kind)
+{
+	return meant[kind];
 }
 
 enum kind kind_by_name(const char *api_version, const char *name)

@@ -22,6 +22,10 @@ void kinds_fill(const struct us_config *config);
 unsigned kind_end(void);
 /* Of a slot in use; it may be off. */
 const struct kind_row *kind_row(enum kind kind);
+/* From now on it is watched and written under that version (M7). At most 63 bytes. */
+void kind_use_version(enum kind kind, const char *version);
+/* The version that was meant to be used; NULL: it is. */
+const char *kind_other_version(enum kind kind);
 /* The kind of an owner reference, KIND_COUNT when it is not mirrored. The version may differ. */
 enum kind kind_by_name(const char *api_version, const char *name);
 /* Has it the labels of its row? True for a row without any. */

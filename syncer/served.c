@@ -1,13 +1,20 @@
 /*
+ * How the two servers serve a kind (discovery, which every identity may read). Called by feeds.c.
+ *
  * What a person lists in mirror.kinds may be called otherwise by a server, have no namespaces, or
  * no status of its own. That would show late, at each object, or never; so each server is asked
- * once before the kind is watched there (discovery, which every identity may read). A kind that the
- * server does not know is left to the watch, which parks it (M7). Called by feeds.c.
+ * once before the kind is watched there. A kind that the server does not know is left to the watch,
+ * which parks it (M7).
+ *
+ * A parked kind may be there under another version: each hub is upgraded by itself. Both servers
+ * are asked which versions the group has, and the first of the source's order under which both
+ * serve the kind is used from then on, and told; without one the kind is Blocked (M7).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "kube/json.h"
 #include "kube/url.h"
 #include "syncer/syncer.h"
@@ -79,25 +86,210 @@ static void on_answer(void *arg, const struct kube_answer *answer)
 	json_decref(list);
 }
 
+/* What a server has in a group, or in one version of it. */
+static uint64_t discover(struct syncer *syncer, enum side side, const char *group,
+    const char *version, kube_done_fn *done, void *arg)
+{
+	struct buf path = buf_make(1024);
+	struct kube_ask ask = { .verb = KUBE_GET,
+		.target = side == SIDE_SOURCE ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER,
+		.deadline_ms = SYNCER_REQUEST_MS };
+	uint64_t request;
+
+	buf_puts(&path, *group ? "/apis/" : "/api");
+	kube_url_escape(&path, group);
+	if (version) {
+		buf_puts(&path, "/");
+		kube_url_escape(&path, version);
+	}
+	ask.path = path.data;
+	request = kube_client_ask(syncer->client, &ask, done, arg);
+	buf_free(&path);
+	return request;
+}
+
 bool served_ask(struct feed *feed)
 {
 	const struct kind_row *row = kind_row(feed->kind);
-	struct buf path = buf_make(1024);
-	struct kube_ask ask = { .verb = KUBE_GET, .deadline_ms = SYNCER_REQUEST_MS };
 
 	if (feed->kind < KIND_LISTED || feed->fits)
 		return false;
-	if (feed->request || feed->timer.slot)
-		return true;
-	buf_puts(&path, *row->group ? "/apis/" : "/api/");
-	if (*row->group) {
-		kube_url_escape(&path, row->group);
-		buf_puts(&path, "/");
-	}
-	kube_url_escape(&path, row->version);
-	ask.target = feed->side == SIDE_SOURCE ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER;
-	ask.path = path.data;
-	feed->request = kube_client_ask(feed->syncer->client, &ask, on_answer, feed);
-	buf_free(&path);
+	if (!feed->request && !feed->timer.slot)
+		feed->request =
+		    discover(feed->syncer, feed->side, row->group, row->version, on_answer, feed);
 	return true;
+}
+
+/* --- Another version (M7) ---------------------------------------------------------------------
+ */
+
+static bool has_version(const json_t *group, const char *name)
+{
+	const json_t *version;
+	size_t i;
+
+	json_array_foreach(json_object_get(group, "versions"), i, version)
+	{
+		if (strcmp(kube_json_text(version, "version"), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The n-th version of the source's that this hub has, too, but for the present one; NULL: none. */
+static const char *common_version(
+    const json_t *source, const json_t *own, const char *present, unsigned n)
+{
+	const json_t *version;
+	size_t i;
+
+	json_array_foreach(json_object_get(source, "versions"), i, version)
+	{
+		const char *name = kube_json_text(version, "version");
+
+		if (*name && strcmp(name, present) != 0 && has_version(own, name) && n-- == 0)
+			return name;
+	}
+	return NULL;
+}
+
+static void put_versions(const json_t *group, struct buf *out)
+{
+	const json_t *version;
+	size_t i;
+
+	json_array_foreach(json_object_get(group, "versions"), i, version)
+	    buf_printf(out, "%s%.63s", i ? ", " : "", kube_json_text(version, "version"));
+	if (json_array_size(json_object_get(group, "versions")) == 0)
+		buf_puts(out, "none");
+}
+
+static void forget_answers(struct versions *versions)
+{
+	for (unsigned side = 0; side < SIDE_COUNT; side++) {
+		json_decref(versions->lists[side]);
+		json_decref(versions->groups[side]);
+		versions->lists[side] = versions->groups[side] = NULL;
+	}
+	versions->trial[0] = '\0';
+}
+
+/* Where the present version is missing, and another one would not do, the kind is Blocked. */
+static void block(struct syncer *syncer, enum kind kind)
+{
+	struct versions *versions = &syncer->versions;
+	const struct kind_row *row = kind_row(kind);
+	struct buf why = buf_make(1024);
+
+	buf_printf(&why, "the hubs have no version of %s in common: the source has ", row->plural);
+	put_versions(versions->groups[SIDE_SOURCE], &why);
+	buf_puts(&why, ", this hub ");
+	put_versions(versions->groups[SIDE_COPIES], &why);
+	for (unsigned side = 0; side < SIDE_COUNT; side++) {
+		struct feed *feed = &syncer->feeds[side][kind];
+
+		if (feed->parked && why.data &&
+		    !has_version(versions->groups[side], row->version)) {
+			if (feed->watch)
+				kube_watch_stop(feed->watch);
+			feed->watch = NULL;
+			feed_park(feed, why.data);
+		}
+	}
+	buf_free(&why);
+}
+
+static void use(struct syncer *syncer, enum kind kind, const char *version)
+{
+	log_warn("%s: not both hubs serve %s: %s is mirrored, which both serve",
+	    kind_row(kind)->kind, kind_row(kind)->version, version);
+	kind_use_version(kind, version);
+	for (unsigned side = 0; side < SIDE_COUNT; side++)
+		feed_stop(&syncer->feeds[side][kind]);
+	feeds_tally(syncer);
+	report_touch(syncer);
+	syncer_advance_soon(syncer);
+}
+
+static void on_source(void *arg, const struct kube_answer *answer);
+static void on_own(void *arg, const struct kube_answer *answer);
+
+static void ask_both(struct syncer *syncer, const char *version)
+{
+	struct versions *versions = &syncer->versions;
+	const char *group = kind_row(versions->kind)->group;
+
+	versions->requests[SIDE_SOURCE] =
+	    discover(syncer, SIDE_SOURCE, group, version, on_source, syncer);
+	versions->requests[SIDE_COPIES] =
+	    discover(syncer, SIDE_COPIES, group, version, on_own, syncer);
+}
+
+static bool serves(const json_t *list, enum kind kind)
+{
+	char why[256];
+
+	return find(json_object_get(list, "resources"), kind_row(kind)->plural) &&
+	       fits(kind_row(kind), list, why, sizeof(why));
+}
+
+/* Both have answered. */
+static void go_on(struct syncer *syncer)
+{
+	struct versions *versions = &syncer->versions;
+	enum kind kind = versions->kind;
+	const char *next, *present = kind_row(kind)->version;
+	json_t **groups = versions->groups;
+
+	if (versions->trial[0] && serves(versions->lists[SIDE_SOURCE], kind) &&
+	    serves(versions->lists[SIDE_COPIES], kind)) {
+		use(syncer, kind, versions->trial);
+		forget_answers(versions);
+		return;
+	}
+	next = common_version(groups[SIDE_SOURCE], groups[SIDE_COPIES], present, versions->tried++);
+	if (next && str_copy(versions->trial, sizeof(versions->trial), str_of(next))) {
+		ask_both(syncer, versions->trial);
+		return;
+	}
+	if (groups[SIDE_SOURCE] && groups[SIDE_COPIES])
+		block(syncer, kind);
+	forget_answers(versions);
+}
+
+static void take(struct syncer *syncer, enum side side, const struct kube_answer *answer)
+{
+	struct versions *versions = &syncer->versions;
+	json_t **place = versions->trial[0] ? &versions->lists[side] : &versions->groups[side];
+
+	versions->requests[side] = 0;
+	json_decref(*place);
+	*place = answer->class == KUBE_OK ? kube_json_parse(answer->body, NULL) : NULL;
+	if (!versions->requests[SIDE_SOURCE] && !versions->requests[SIDE_COPIES] && !syncer->left)
+		go_on(syncer);
+}
+
+static void on_source(void *arg, const struct kube_answer *answer)
+{
+	take(arg, SIDE_SOURCE, answer);
+}
+
+static void on_own(void *arg, const struct kube_answer *answer)
+{
+	take(arg, SIDE_COPIES, answer);
+}
+
+void served_elsewise(struct feed *feed)
+{
+	struct versions *versions = &feed->syncer->versions;
+
+	/* One kind at a time: the others ask when they are tried the next time (M7). The core group
+	 * has one version. */
+	if (versions->requests[SIDE_SOURCE] || versions->requests[SIDE_COPIES] ||
+	    !*kind_row(feed->kind)->group)
+		return;
+	forget_answers(versions);
+	versions->kind = feed->kind;
+	versions->tried = 0;
+	ask_both(feed->syncer, NULL);
 }

@@ -111,8 +111,14 @@ static void send_kinds(struct syncer *syncer, const struct survey *survey,
 			.excluded = counts->excluded,
 			.version = feeds[kind].version,
 			.oldest_ms = (uint64_t)(counts->oldest_ns / BASE_NS_PER_MS) };
-		char text[200];
+		char text[200], other[200];
 
+		if (kind_other_version((enum kind)kind) && !row.fault.n) {
+			(void)snprintf(other, sizeof(other),
+			    "mirrored as %.60s: not both hubs serve %.60s", is->version,
+			    kind_other_version((enum kind)kind));
+			row.fault = str_of(other);
+		}
 		if (!is->on && !is->skipped)
 			continue;
 		if (survey_is_worse(state, *worst)) {

@@ -9,7 +9,7 @@
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
  *	outside    pure: what stays out, and what is referred to and not mirrored
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
- *	served.c   is a kind of mirror.kinds what it is said to be?
+ *	served.c   is a kind of mirror.kinds what it is said to be, and which version do both hubs serve?
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
  *	operate.c  what an operator asks for; diff.c with differ.c (pure): sync diff
@@ -74,6 +74,16 @@ struct newest {
 	char namespace[64], name[254];
 };
 
+/* Which version of a kind do both hubs serve? One kind after the other (served.c). */
+struct versions {
+	enum kind kind;
+	uint64_t requests[SIDE_COUNT]; /* under way, 0: none */
+	json_t *groups[SIDE_COUNT];    /* the versions of its group; NULL: not known */
+	json_t *lists[SIDE_COUNT];     /* what is served under trial */
+	unsigned tried;
+	char trial[64]; /* "": the groups are asked for */
+};
+
 /* Dry runs, one kind after the other (preflight.c). */
 struct preflight {
 	struct loop_timer timer;
@@ -115,6 +125,7 @@ struct syncer {
 	struct progress progress;
 	struct diff *diff; /* under way, NULL: none */
 	struct preflight preflight;
+	struct versions versions;
 	struct outside outside;
 	char pause_why[129];
 
@@ -160,6 +171,8 @@ struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, stru
 /* Asks the feed's server how it serves a kind that a person listed, then starts the feed or parks
  * it. False: nothing needs to be asked. */
 bool served_ask(struct feed *feed);
+/* Its server does not know the kind: looks for a version that both servers know. */
+void served_elsewise(struct feed *feed);
 
 /* source.c */
 void source_open(struct syncer *syncer);

@@ -18,6 +18,7 @@ import (
 var verbs = []part{
 	{"a whole pass", (*run).pass},
 	{"a throttled server", (*run).throttled},
+	{"another version", (*run).otherVersions},
 	{"status and diff", (*run).differences},
 	{"what is not mirrored", (*run).notMirrored},
 	{"held deletions", (*run).held},
