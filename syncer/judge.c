@@ -478,14 +478,16 @@ static bool keeps_home(const struct engine *engine, const struct item *item)
 	const struct item *home = item->space->self;
 
 	return kind_row(item->kind)->place == KIND_MIRRORED && home && is_ours(engine, home) &&
-	       home->copy_terminating && is_ours(engine, item) && item->copy_terminating &&
-	       item->copy_finalizers && (!is_of_later_term(engine, item) || engine->restore);
+	       home->copy_terminating && (is_ours(engine, item) || item->copy == COPY_UNSURE) &&
+	       item->copy_terminating && item->copy_finalizers &&
+	       (!is_of_later_term(engine, item) || engine->restore);
 }
 
 struct decision judge_item(const struct engine *engine, const struct item *item)
 {
 	if (keeps_home(engine, item))
-		return archived_first(engine, item, ENGINE_STRIP);
+		return item->copy == COPY_UNSURE ? act(item, ENGINE_INSPECT)
+						 : archived_first(engine, item, ENGINE_STRIP);
 	if (!in_scope(engine, item))
 		return judge_outside(engine, item);
 	if (item->source == SOURCE_UNKNOWN)

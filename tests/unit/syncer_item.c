@@ -65,6 +65,22 @@ static void L82_the_namespace_decides_what_is_in_scope(void **state)
 	decides(ITEM_OUTSIDE, ENGINE_NONE);
 }
 
+/* Its Namespace is going and waits for its finalizers, and whether the write that took them off
+ * arrived nobody knows: else both would wait for ever. */
+static void I11_an_unsure_copy_that_keeps_its_namespace_is_looked_at(void **state)
+{
+	(void)state;
+	source_is(home, SOURCE_ABSENT);
+	home->copy_terminating = item->copy_terminating = true;
+	item->copy_finalizers = 7;
+	source_is(item, SOURCE_ABSENT);
+	decides(ITEM_PENDING, ENGINE_STRIP);
+	copy_is(item, COPY_UNSURE);
+	decides(ITEM_PENDING, ENGINE_INSPECT);
+	item->copy_finalizers = 0; /* nothing keeps it */
+	decides(ITEM_OUTSIDE, ENGINE_NONE);
+}
+
 static void H10_a_copy_that_is_left_alone_is_no_witness(void **state)
 {
 	(void)state;
@@ -75,6 +91,9 @@ static void H10_a_copy_that_is_left_alone_is_no_witness(void **state)
 	item->on_hold = true;
 	assert_false(judge_is_followed(&engine, item));
 	item->on_hold = false;
+	item->skipped = true;
+	assert_false(judge_is_followed(&engine, item));
+	item->skipped = false;
 	item->forbidden = true;
 	assert_false(judge_is_followed(&engine, item));
 	item->forbidden = false;
@@ -558,6 +577,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORY(equal_is_idle),
 		STORY(L82_the_namespace_decides_what_is_in_scope),
+		STORY(I11_an_unsure_copy_that_keeps_its_namespace_is_looked_at),
 		STORY(H10_a_copy_that_is_left_alone_is_no_witness),
 		STORY(C12_pristine_is_what_was_written_or_made_of_just_that),
 		STORY(H10_nothing_older_is_written),
