@@ -170,7 +170,7 @@ void status_take_kind(struct status *status, const struct msg_status_kind *m)
 {
 	struct status_kind *kind = &status->kinds[m->row];
 
-	kind->known = m->kind.n > 0; /* a syncer of another configuration may have had more */
+	kind->known = true;
 	KEEP_TEXT(kind->kind, m->kind);
 	KEEP_TEXT(kind->fault, m->fault);
 	kind->source = (uint32_t)m->source;

@@ -207,7 +207,6 @@ void report_touch(struct syncer *syncer)
 
 void report_all(struct syncer *syncer)
 {
-	syncer->rows_anew = true;
 	memset(syncer->listed_rows, 0, sizeof(syncer->listed_rows));
 	loop_timer_set(syncer->loop, &syncer->report, base_clock_boot_ns());
 }

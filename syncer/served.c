@@ -34,8 +34,7 @@ static const json_t *find(const json_t *resources, const char *name)
 	return NULL;
 }
 
-/* False: it is not what it is said to be; why says so. */
-static bool fits(const struct kind_row *row, const json_t *list, char *why, size_t size)
+bool served_fits(const struct kind_row *row, const json_t *list, char *why, size_t size)
 {
 	const json_t *resources = json_object_get(list, "resources");
 	const json_t *resource = find(resources, row->plural);
@@ -76,7 +75,7 @@ static void on_answer(void *arg, const struct kube_answer *answer)
 		(void)snprintf(feed->fault, sizeof(feed->fault), "%s: %.200s",
 		    kube_class_name(answer->class), answer->message);
 		loop_timer_set(feed->syncer->loop, &feed->timer, base_clock_boot_ns() + AGAIN_NS);
-	} else if (list && !fits(kind_row(feed->kind), list, why, sizeof(why))) {
+	} else if (list && !served_fits(kind_row(feed->kind), list, why, sizeof(why))) {
 		feed_park(feed, why);
 	} else {
 		feed->fits = true;
@@ -230,7 +229,7 @@ static bool serves(const json_t *list, enum kind kind)
 	char why[256];
 
 	return find(json_object_get(list, "resources"), kind_row(kind)->plural) &&
-	       fits(kind_row(kind), list, why, sizeof(why));
+	       served_fits(kind_row(kind), list, why, sizeof(why));
 }
 
 /* Both have answered. */

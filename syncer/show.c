@@ -71,24 +71,11 @@ static void say_kind(enum sync_state state, const struct survey_kind *counts,
 		out[0] = '\0';
 }
 
-/* The monitor may know it of a syncer before this one. */
-static void send_unused(struct syncer *syncer, unsigned kind)
-{
-	struct msg_status_kind row = { .row = kind };
-
-	(void)role_send(syncer->process, ROLE_MONITOR, 0, MSG_STATUS_KIND, &row);
-}
-
 static void send_kinds(struct syncer *syncer, const struct survey *survey,
     const struct survey_feeds *feeds, enum sync_state *worst, char *why, size_t size)
 {
 	const struct store *store = &syncer->engine.store;
-	bool anew = syncer->rows_anew;
 
-	syncer->rows_anew = false;
-	for (unsigned row = 0; anew && row < KIND_COUNT; row++)
-		if (row >= kind_end() || !kind_row((enum kind)row)->on)
-			send_unused(syncer, row);
 	*worst = SYNC_STATE_SYNCED;
 	why[0] = '\0';
 	for (unsigned kind = 0; kind < kind_end(); kind++) {

@@ -120,7 +120,6 @@ struct syncer {
 	bool pass_done;                  /* C5 */
 	bool was_complete, was_regressed, holds;
 	int64_t reported_ns;
-	bool rows_anew;            /* the monitor is to forget rows that are not in use */
 	uint64_t listed_rows[256]; /* what was sent of each row: a hash, 0: free */
 	struct progress progress;
 	struct diff *diff; /* under way, NULL: none */
@@ -173,6 +172,9 @@ struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, stru
 bool served_ask(struct feed *feed);
 /* Its server does not know the kind: looks for a version that both servers know. */
 void served_elsewise(struct feed *feed);
+/* Does an APIResourceList serve the kind as its row says? Also when it does not serve it at all;
+ * why: what is otherwise. */
+bool served_fits(const struct kind_row *row, const json_t *list, char *why, size_t size);
 
 /* source.c */
 void source_open(struct syncer *syncer);

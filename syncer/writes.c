@@ -96,8 +96,12 @@ static void fetched(struct syncer *syncer, const struct engine_order *order, con
 {
 	char why[320];
 
-	/* Read a moment later than its watch said: it may say more by now (B1). */
-	if (!rules_allow(syncer->config, (enum kind)order->item->kind, object, why, sizeof(why)))
+	/* Read a moment later than its watch said: it may say more by now (B1), or have left the
+	 * mirror, which its watch is about to tell (C14). */
+	if (!facts->chosen)
+		failed(syncer, order, KUBE_NOT_FOUND, "it has lost its label");
+	else if (!rules_allow(
+		     syncer->config, (enum kind)order->item->kind, object, why, sizeof(why)))
 		failed(syncer, order, KUBE_REFUSED, why);
 	else if (source_hold(syncer, order->item, object, facts, true) < 0)
 		failed(syncer, order, KUBE_TOO_LARGE, "the object is larger than 4 MiB");

@@ -60,6 +60,11 @@ static void what_cannot_be_read_is_unknown(void **state)
 		.listed = true, .copies_fault = "no CRD", .copies_counts = true
 	};
 	assert_int_equal(state_of(KIND_CLUSTER, feeds), SYNC_STATE_BLOCKED);
+	/* One of mirror.kinds that is served otherwise waits for a person, not for a server. */
+	feeds = (struct survey_feeds){
+		.source_fault = "no such", .source_counts = true, .misfit = true
+	};
+	assert_int_equal(state_of(KIND_CLUSTER, feeds), SYNC_STATE_BLOCKED);
 	w.engine.granted = false;
 	assert_int_equal(state_of(KIND_CLUSTER, listed), SYNC_STATE_DEGRADED);
 	w.engine.granted = true;
@@ -94,6 +99,7 @@ static void the_worst_comes_first(void **state)
 	assert_true(survey_is_worse(SYNC_STATE_DEGRADED, SYNC_STATE_PROGRESSING));
 	assert_true(survey_is_worse(SYNC_STATE_PROGRESSING, SYNC_STATE_SYNCED));
 	assert_false(survey_is_worse(SYNC_STATE_SYNCED, SYNC_STATE_SYNCED));
+	assert_false(survey_is_worse(SYNC_STATE_SKIPPED, SYNC_STATE_SYNCED));
 }
 
 static void the_rate_is_that_of_the_last_seconds(void **state)

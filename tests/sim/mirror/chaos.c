@@ -23,7 +23,7 @@ static jmp_buf out;
 const char *const knob_names[KNOB_COUNT] = { "lose-request", "lose-reply", "errors", "gone", "cut",
 	"outage", "slow", "repeat", "restart", "restore", "own-restore", "edits", "foreign",
 	"marks", "spaces", "no-crd", "burst", "bad", "finalize", "pause", "promote", "no-watchlist",
-	"other", "ahead" };
+	"other", "ahead", "listed" };
 
 /* --- Chance, time, words -------------------------------------------------------------------- */
 
@@ -159,8 +159,16 @@ static void lose_kind(void)
 	struct server *server = &the->server[id];
 	enum kind kind = (enum kind)(KIND_PROJECT + chaos_random(KIND_SECRET - KIND_PROJECT));
 
-	if (server->missing)
+	if (server->missing || server->misnames)
 		return;
+	if (on(KNOB_LISTED) && chaos_random(3) == 0) {
+		chaos_say("server %u calls widgets otherwise", id);
+		server->misnames = true;
+		event_post(EVENT_UP, the->now + S(5) + (int64_t)chaos_random(S(60)), id);
+		return;
+	}
+	if (on(KNOB_LISTED) && chaos_random(4) == 0)
+		kind = (enum kind)(kind_end() - 1);
 	chaos_say("server %u knows no %s", id, kind_row(kind)->plural);
 	/* Its objects go with the kind on the own hub; at the source it is not served. */
 	for (unsigned i = server->count; id == OWN && i-- > 0;)
@@ -204,6 +212,7 @@ static void come_up(unsigned id)
 
 	server->hung = false;
 	server->missing = 0;
+	server->misnames = false;
 	if (server->down && the->now >= server->restored_until) {
 		chaos_say("server %u is up", id);
 		server->down = false;
@@ -492,7 +501,7 @@ uint32_t chaos_knobs(uint64_t seed)
 	uint32_t knobs = 0;
 
 	the = &draw;
-	for (unsigned knob = 0; knob < KNOB_COUNT; knob++)
+	for (unsigned knob = 0; knob < KNOB_LISTED; knob++)
 		if (chaos_random(100) < 30)
 			knobs |= 1u << knob;
 	/* Another cluster in its place is rare, and hides much else. */
@@ -500,12 +509,17 @@ uint32_t chaos_knobs(uint64_t seed)
 		knobs &= ~(uint32_t)strtoul(getenv("MASK"), NULL, 16);
 	if (chaos_random(100) < 70)
 		knobs &= ~(1u << KNOB_OTHER);
+	if (chaos_random(100) < 40)
+		knobs |= 1u << KNOB_LISTED;
+	else
+		knobs &= ~(1u << KNOB_LISTED);
 	the = was;
 	return knobs;
 }
 
 static void begin(void)
 {
+	process_configure(on(KNOB_LISTED));
 	for (unsigned i = 0; i < SERVERS; i++)
 		server_open(&the->server[i], i);
 	(void)snprintf(the->pinned, sizeof(the->pinned), "%s", the->server[SOURCE].uid);

@@ -51,8 +51,7 @@ static bool is_going(const struct object *object)
 
 static bool is_chosen(const struct object *object)
 {
-	return !kind_row(object->kind)->labelled ||
-	       strcmp(label_of(object->value, KIND_OWNER_LABEL), KIND_OWNER_VALUE) == 0;
+	return is_labelled(object->kind, object->value);
 }
 
 /* Its Namespace is mirrored: chosen at the source, a copy here. */
@@ -75,7 +74,8 @@ static bool is_kept_out(const struct object *object)
 {
 	const json_t *value = object->value;
 
-	if (kind_excludes(object->kind, object->name) ||
+	if (!kind_row(object->kind)->on || is_skipped(object->kind, object->space, object->name) ||
+	    kind_excludes(object->kind, object->name) ||
 	    (object->kind == KIND_NAMESPACE && strcmp(object->name, HUB_NS) == 0))
 		return true;
 	return strcmp(note_of(value, MARK "mirror"), "false") == 0 ||
@@ -230,7 +230,8 @@ static bool holds_foreign(const char *space)
 	for (unsigned i = 0; i < the->server[OWN].count; i++) {
 		const struct object *object = the->server[OWN].objects[i];
 
-		if (strcmp(object->space, space) == 0 && !*label_of(object->value, COPY))
+		if (strcmp(object->space, space) == 0 && kind_row(object->kind)->on &&
+		    !*label_of(object->value, COPY))
 			return true;
 	}
 	return false;

@@ -65,6 +65,20 @@ json_t *normal_body(enum kind kind, const json_t *value)
 	return body;
 }
 
+bool is_labelled(enum kind kind, const json_t *value)
+{
+	const struct kind_row *row = kind_row(kind);
+
+	return !row->labelled ||
+	       strcmp(label_of(value, row->labels[0].key), row->labels[0].value) == 0;
+}
+
+bool is_skipped(enum kind kind, const char *space, const char *name)
+{
+	return kind_end() > KIND_LISTED && kind + 1u == kind_end() &&
+	       strcmp(space, "p-blue") == 0 && strcmp(name, "b") == 0;
+}
+
 /* --- What the source ever said -------------------------------------------------------------- */
 
 static struct truth *add(enum kind kind, const char *space, const char *name)
@@ -92,7 +106,7 @@ void truth_add(enum kind kind, const json_t *value)
 	truth->version = version_of(value);
 	truth->body = normal_body(kind, value);
 	truth->status = json_incref(json_object_get(value, "status"));
-	truth->chosen = strcmp(label_of(value, KIND_OWNER_LABEL), KIND_OWNER_VALUE) == 0;
+	truth->chosen = is_labelled(kind, value);
 }
 
 void truth_gone(enum kind kind, const char *space, const char *name, bool by_backup)
@@ -264,7 +278,8 @@ static bool is_kept(const struct object *object)
 	char key[100];
 	bool kept;
 
-	if (is_shell_secret(object->kind, object->value) ||
+	/* Of kinds that are not mirrored nobody asks what goes with a Namespace. */
+	if (is_shell_secret(object->kind, object->value) || !kind_row(object->kind)->on ||
 	    strcmp(object->name, KIND_MIRROR_BINDING) == 0)
 		return true;
 	(void)snprintf(key, sizeof(key), "%s/%s", meta(object->value, "uid"),
@@ -456,6 +471,19 @@ static void check_versions(const struct object *before, const json_t *body)
 		    (unsigned long long)version);
 }
 
+/* M8: nothing is made of it, and a copy that is there stays as it is; finalizers may be taken off.
+ */
+static void check_left_alone(
+    const struct place *place, const struct object *before, const json_t *now)
+{
+	json_t *was = before ? normal_body(place->kind, before->value) : NULL;
+
+	if (!was || !same(was, now))
+		broken("M8: what mirror.skip names stays as it is", "%s/%s", place->space,
+		    place->name);
+	json_decref(was);
+}
+
 void invariants_on_write(
     enum kube_verb verb, const struct place *place, const struct object *before, const json_t *body)
 {
@@ -492,7 +520,12 @@ void invariants_on_write(
 			destroys(before, "its status is overwritten");
 		return;
 	}
+	if (verb == KUBE_POST && !is_labelled(place->kind, body))
+		broken("L82: only what bears the label of its kind is copied", "%s %s/%s",
+		    kind_row(place->kind)->kind, place->space, place->name);
 	now = normal_body(place->kind, body);
+	if (is_skipped(place->kind, place->space, place->name))
+		check_left_alone(place, before, now);
 	check_content(place, before, body, now);
 	if (before)
 		check_versions(before, body);

@@ -63,8 +63,9 @@ enum knob {
 	KNOB_PAUSE,    /* the elector pauses and grants again */
 	KNOB_PROMOTE,  /* drain, leadership here, rejoin */
 	KNOB_NO_WATCHLIST,
-	KNOB_OTHER, /* the peer becomes another cluster */
-	KNOB_AHEAD, /* a restore raises the versions (KNOB_RESTORE, KNOB_OWN_RESTORE) */
+	KNOB_OTHER,  /* the peer becomes another cluster */
+	KNOB_AHEAD,  /* a restore raises the versions (KNOB_RESTORE, KNOB_OWN_RESTORE) */
+	KNOB_LISTED, /* kinds, Namespaces and what is left out are the configuration's (M8, M10) */
 	KNOB_COUNT
 };
 extern const char *const knob_names[KNOB_COUNT];
@@ -102,6 +103,7 @@ struct server {
 	int64_t restored_until; /* a backup is restored, which takes its time: down at least until
 				   then */
 	uint32_t missing;       /* bits of kinds that this server does not know */
+	bool misnames;          /* it calls the last listed kind otherwise */
 	/* A backup. */
 	uint64_t saved_version;
 	int epoch;     /* counts restores */
@@ -115,7 +117,7 @@ struct truth {
 	int64_t at;
 	json_t *body, *status; /* normal forms; body NULL: it was gone */
 	char space[64], name[64], cluster[37];
-	bool chosen;    /* bore the owner's label */
+	bool chosen;    /* bore the label of its kind */
 	bool by_backup; /* gone, because a backup does not know it */
 };
 
@@ -279,6 +281,12 @@ void server_save(struct server *server);
 /* ahead: no version falls, all jump (etcd's --bump-revision). */
 void server_restore(struct server *server, bool ahead);
 bool place_of(const char *path, struct place *place);
+/* What it says of the kinds of a group. False: the path is no such question. */
+bool server_discover(const struct server *server, const char *path, struct reply *reply);
+/* Has it the label by which objects of its kind are mirrored? */
+bool is_labelled(enum kind kind, const json_t *value);
+/* mirror.skip names it. */
+bool is_skipped(enum kind kind, const char *space, const char *name);
 bool namespace_is_mirrored(const struct server *server, const char *space);
 const char *meta(const json_t *value, const char *key);
 const char *label_of(const json_t *value, const char *key);
@@ -317,6 +325,7 @@ void wire_end(struct request *request, int status, const json_t *body);
 
 /* --- process.c ------------------------------------------------------------------------------- */
 
+void process_configure(bool listed);
 void process_live(void); /* one life: returns when it ended */
 void process_tell(void); /* the elector says what it wants */
 bool process_fire_timer(int64_t until);

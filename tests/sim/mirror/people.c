@@ -22,6 +22,13 @@ static bool often(unsigned percent)
 	return chaos_random(100) < percent;
 }
 
+static json_t *new_label(enum kind kind)
+{
+	const struct kind_label *label = &kind_row(kind)->labels[0];
+
+	return json_pack("{ss}", label->key, label->value);
+}
+
 static json_t *new_meta(enum kind kind, const char *space, const char *name)
 {
 	json_t *metadata = json_pack("{ss}", "name", name);
@@ -29,8 +36,7 @@ static json_t *new_meta(enum kind kind, const char *space, const char *name)
 	if (kind_row(kind)->place != KIND_NOWHERE)
 		json_object_set_new(metadata, "namespace", json_string(space));
 	if (kind_row(kind)->labelled)
-		json_object_set_new(
-		    metadata, "labels", json_pack("{ss}", KIND_OWNER_LABEL, KIND_OWNER_VALUE));
+		json_object_set_new(metadata, "labels", new_label(kind));
 	return metadata;
 }
 
@@ -44,6 +50,11 @@ static void own_it(struct server *server, enum kind kind, const char *space, jso
 		    json_pack("[{sssssssssb}]", "apiVersion", "controller.kubeslice.io/v1alpha1",
 			"kind", "SliceConfig", "name", name, "uid", meta(owner->value, "uid"),
 			"controller", 1));
+	owner = kind == KIND_LISTED ? server_find(server, KIND_LISTED + 1, space, name) : NULL;
+	if (owner)
+		json_object_set_new(json_object_get(value, "metadata"), "ownerReferences",
+		    json_pack("[{ssssssss}]", "apiVersion", "shop.example.com/v1", "kind", "Widget",
+			"name", name, "uid", meta(owner->value, "uid")));
 }
 
 static void set_spec(const struct server *server, json_t *value)
@@ -153,16 +164,16 @@ static void toggle_mark(json_t *value)
 	set_note(value, key, *note_of(value, key) ? NULL : "false");
 }
 
-static void toggle_label(json_t *value)
+static void toggle_label(enum kind kind, json_t *value)
 {
+	const char *key = kind_row(kind)->labels[0].key;
 	json_t *metadata = json_object_get(value, "metadata");
 	json_t *labels = json_object_get(metadata, "labels");
 
-	if (json_object_get(labels, KIND_OWNER_LABEL))
-		json_object_del(labels, KIND_OWNER_LABEL);
+	if (json_object_get(labels, key))
+		json_object_del(labels, key);
 	else
-		json_object_set_new(
-		    metadata, "labels", json_pack("{ss}", KIND_OWNER_LABEL, KIND_OWNER_VALUE));
+		json_object_set_new(metadata, "labels", new_label(kind));
 }
 
 static void change(struct server *server, struct object *object)
@@ -173,7 +184,7 @@ static void change(struct server *server, struct object *object)
 
 	if (server->id == SOURCE && chaos_chance(KNOB_MARKS, 150)) {
 		if (kind_row(kind)->labelled && often(50))
-			toggle_label(value);
+			toggle_label(kind, value);
 		else if (kind != KIND_NAMESPACE)
 			toggle_mark(value);
 	} else if (kind_row(kind)->status && often(50)) {
@@ -190,7 +201,7 @@ static void change(struct server *server, struct object *object)
 		fill_role(value);
 	} else if (kind == KIND_SERVICE_ACCOUNT) {
 		fill_account(value);
-	} else if (kind_row(kind)->status) {
+	} else if (kind_row(kind)->status || kind == KIND_LISTED) {
 		set_spec(server, value);
 	}
 	server_replace(server, object, value);
@@ -332,7 +343,8 @@ static void publish(struct server *source)
 	}
 }
 
-/* What is somebody else's and is going, its own controller lets go. The mirror's rights on Secrets
+/* What is somebody else's and is going, its own controller lets go, and what is of a kind that the
+ * mirror leaves out is nobody else's. The mirror's rights on Secrets
  * and accounts go with the binding of a Namespace that is going: an administrator takes over. */
 static void finish_foreign(struct server *own)
 {
@@ -342,7 +354,7 @@ static void finish_foreign(struct server *own)
 
 		if (!object || !*meta(object->value, "deletionTimestamp"))
 			continue;
-		if ((!copy && !the->rejoin) ||
+		if ((!copy && !the->rejoin) || !kind_row(object->kind)->on ||
 		    (kind_row(object->kind)->each &&
 			!server_find(own, KIND_ROLE_BINDING, object->space, KIND_MIRROR_BINDING)))
 			end_finalizers(own, object);

@@ -114,18 +114,59 @@ bool process_fire_timer(int64_t until)
 
 /* --- ipc/role.h ----------------------------------------------------------------------------- */
 
+static config_text put(const char *text)
+{
+	static uint32_t used;
+	uint32_t at = text ? used : 0;
+
+	used = text ? used + (uint32_t)strlen(text) + 1 : 1;
+	CHECK(used < CONFIG_POOL_BYTES);
+	if (text)
+		memcpy(config.pool + at, text, strlen(text) + 1);
+	return at;
+}
+
+/* A core kind that is chosen by a label, and one with status that may own it and is written after
+ * it; a kind of the set is left out, and one object. */
+static void list_kinds(void)
+{
+	config.mirror_label = (struct config_label){ put("team"), put("shop") };
+	config.kinds[0] = (struct config_kind){ .version = put("v1"),
+		.resource = put("configmaps"),
+		.kind = put("ConfigMap"),
+		.term_count = 1,
+		.terms = { { put("app"), put("shop") } } };
+	config.kinds[1] = (struct config_kind){ .group = put("shop.example.com"),
+		.version = put("v1"),
+		.resource = put("widgets"),
+		.kind = put("Widget"),
+		.status = 1 };
+	config.kind_count = 2;
+	config.skips[0] =
+	    (struct config_skip){ put("workerserviceimports"), put("worker.kubeslice.io"), 0, 0 };
+	config.skips[1] = (struct config_skip){ put("widgets"), put("shop.example.com"),
+		put("p-blue"), put("b") };
+	config.skip_count = 2;
+}
+
+void process_configure(bool listed)
+{
+	memset(&config, 0, sizeof(config));
+	(void)put(NULL);
+	config.mirror_set = CONFIG_MIRROR_KUBESLICE;
+	config.mirror_window = 1 + (uint32_t)(the->seed % 16);
+	config.namespace = put(HUB_NS);
+	config.mirror_label = (struct config_label){ put(KIND_OWNER_LABEL), put(KIND_OWNER_VALUE) };
+	if (listed)
+		list_kinds();
+	kinds_fill(&config);
+}
+
 struct role_process *role_begin(enum role id, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
 	CHECK(id == ROLE_SYNCER);
-	config.mirror_set = CONFIG_MIRROR_KUBESLICE;
-	config.mirror_window = 1 + (uint32_t)(the->seed % 16);
-	config.namespace = 1;
-	(void)snprintf(config.pool + 1, 64, "%s", HUB_NS);
-	config.mirror_label = (struct config_label){ 101, 201 };
-	(void)snprintf(config.pool + 101, 64, "%s", KIND_OWNER_LABEL);
-	(void)snprintf(config.pool + 201, 64, "%s", KIND_OWNER_VALUE);
 	return (struct role_process *)the;
 }
 

@@ -88,7 +88,7 @@ bool namespace_is_mirrored(const struct server *server, const char *space)
 {
 	const struct object *object = server_find(server, KIND_NAMESPACE, "", space);
 
-	return object && strcmp(label_of(object->value, KIND_OWNER_LABEL), KIND_OWNER_VALUE) == 0;
+	return object && is_labelled(KIND_NAMESPACE, object->value);
 }
 
 struct object *server_put(struct server *server, enum kind kind, json_t *value)
@@ -210,6 +210,45 @@ bool place_of(const char *path, struct place *place)
 	return place->known;
 }
 
+/* /api/v1 or /apis/GROUP/VERSION, and nothing behind it. */
+static bool is_group(const char *path)
+{
+	const char *version;
+
+	if (strcmp(path, "/api/v1") == 0)
+		return true;
+	version = strncmp(path, "/apis/", 6) == 0 ? strchr(path + 6, '/') : NULL;
+	return version && !strchr(version + 1, '/');
+}
+
+bool server_discover(const struct server *server, const char *path, struct reply *reply)
+{
+	json_t *list;
+
+	if (!is_group(path))
+		return false;
+	list = json_array();
+	for (unsigned kind = 0; kind < kind_end(); kind++) {
+		const struct kind_row *row = kind_row((enum kind)kind);
+		const char *name =
+		    server->misnames && kind + 1 == kind_end() ? "Gadget" : row->kind;
+		char text[160];
+
+		(void)snprintf(text, sizeof(text), "/%s%s%s/%s", *row->group ? "apis" : "api",
+		    *row->group ? "/" : "", row->group, row->version);
+		if (strcmp(text, path) != 0 || (server->missing & 1u << kind))
+			continue;
+		json_array_append_new(list, json_pack("{sssssb}", "name", row->plural, "kind", name,
+						"namespaced", row->place != KIND_NOWHERE));
+		(void)snprintf(text, sizeof(text), "%s/status", row->plural);
+		if (row->status)
+			json_array_append_new(list, json_pack("{ss}", "name", text));
+	}
+	reply->status = 200;
+	reply->body = json_pack("{ssso}", "kind", "APIResourceList", "resources", list);
+	return true;
+}
+
 /* --- Answers -------------------------------------------------------------------------------- */
 
 void server_refuse(struct reply *reply, int status, const char *reason, const char *message,
@@ -239,6 +278,9 @@ static bool is_allowed(const struct server *server, enum kube_verb verb, const s
 {
 	const struct object *binding;
 
+	if (!kind_row(place->kind)->on)
+		broken("M8: nothing is asked of a kind that is left out", "%s",
+		    kind_row(place->kind)->kind);
 	if (place->kind != KIND_SECRET && place->kind != KIND_SERVICE_ACCOUNT)
 		return true;
 	if (verb == KUBE_POST && strcmp(place->space, HUB_NS) == 0)
@@ -262,8 +304,7 @@ static const char *fence(const struct server *server, enum kube_verb verb,
 		return "UNDERSTUDY_MIRROR this is no copy";
 	if (*place->space && !project && !archive && !namespace_is_mirrored(server, place->space))
 		return "UNDERSTUDY_MIRROR this namespace is not mirrored";
-	if (place->kind == KIND_NAMESPACE &&
-	    strcmp(label_of(subject, KIND_OWNER_LABEL), KIND_OWNER_VALUE) != 0)
+	if (place->kind == KIND_NAMESPACE && !is_labelled(KIND_NAMESPACE, subject))
 		return "UNDERSTUDY_MIRROR this namespace is not mirrored, or would not be any more";
 	if (archive)
 		return NULL;

@@ -236,6 +236,8 @@ static void serve(struct request *request, struct reply *reply)
 		server_refuse(reply, 504, "Timeout", "the request took too long", "", "");
 		return;
 	}
+	if (server_discover(server, request->path, reply))
+		return;
 	CHECK(place_of(request->path, &place));
 	if (request->chunk || (request->verb == KUBE_GET && !*place.name)) {
 		watch_serve(server, request, reply);
