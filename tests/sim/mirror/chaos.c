@@ -23,7 +23,7 @@ static jmp_buf out;
 const char *const knob_names[KNOB_COUNT] = { "lose-request", "lose-reply", "errors", "gone", "cut",
 	"outage", "slow", "repeat", "restart", "restore", "own-restore", "edits", "foreign",
 	"marks", "spaces", "no-crd", "burst", "bad", "finalize", "pause", "promote", "no-watchlist",
-	"other", "ahead", "listed" };
+	"other", "ahead", "listed", "versions" };
 
 /* --- Chance, time, words -------------------------------------------------------------------- */
 
@@ -153,6 +153,22 @@ static void outage(void)
 	event_post(EVENT_UP, the->now + S(1) + (int64_t)chaos_random(S(40)), id);
 }
 
+/* One hub is upgraded and serves the kind under another version only; the other hub knows both, as
+ * a rule. */
+static void move_kind(unsigned id, enum kind kind)
+{
+	bool knows = chaos_random(4) != 0;
+
+	chaos_say("server %u knows %s under " SERVER_NEWER " only, the other one %s", id,
+	    kind_row(kind)->plural, knows ? "knows both" : "does not know it");
+	for (unsigned i = 0; i < SERVERS; i++)
+		if (i == id || knows)
+			the->server[i].newer = 1u << kind;
+	the->server[id].missing = 1u << kind;
+	cut_all(id);
+	event_post(EVENT_UP, the->now + S(5) + (int64_t)chaos_random(S(60)), id);
+}
+
 static void lose_kind(void)
 {
 	unsigned id = (unsigned)chaos_random(SERVERS);
@@ -169,6 +185,10 @@ static void lose_kind(void)
 	}
 	if (on(KNOB_LISTED) && chaos_random(4) == 0)
 		kind = (enum kind)(kind_end() - 1);
+	if (on(KNOB_VERSIONS) && chaos_random(2)) {
+		move_kind(id, kind);
+		return;
+	}
 	chaos_say("server %u knows no %s", id, kind_row(kind)->plural);
 	/* Its objects go with the kind on the own hub; at the source it is not served. */
 	for (unsigned i = server->count; id == OWN && i-- > 0;)
@@ -211,6 +231,10 @@ static void come_up(unsigned id)
 	struct server *server = &the->server[id];
 
 	server->hung = false;
+	for (unsigned i = 0; server->missing & server->newer && i < SERVERS; i++) {
+		the->server[i].newer = 0;
+		cut_all(i);
+	}
 	server->missing = 0;
 	server->misnames = false;
 	if (server->down && the->now >= server->restored_until) {
@@ -513,6 +537,8 @@ uint32_t chaos_knobs(uint64_t seed)
 		knobs |= 1u << KNOB_LISTED;
 	else
 		knobs &= ~(1u << KNOB_LISTED);
+	if (chaos_random(100) < 50)
+		knobs |= 1u << KNOB_VERSIONS;
 	the = was;
 	return knobs;
 }

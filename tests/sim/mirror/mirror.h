@@ -66,6 +66,7 @@ enum knob {
 	KNOB_OTHER,  /* the peer becomes another cluster */
 	KNOB_AHEAD,  /* a restore raises the versions (KNOB_RESTORE, KNOB_OWN_RESTORE) */
 	KNOB_LISTED, /* kinds, Namespaces and what is left out are the configuration's (M8, M10) */
+	KNOB_VERSIONS, /* a kind that is lost is there under another version (M7, KNOB_NO_CRD) */
 	KNOB_COUNT
 };
 extern const char *const knob_names[KNOB_COUNT];
@@ -102,8 +103,9 @@ struct server {
 	bool down, hung, watch_lists, prunes;
 	int64_t restored_until; /* a backup is restored, which takes its time: down at least until
 				   then */
-	uint32_t missing;       /* bits of kinds that this server does not know */
-	bool misnames;          /* it calls the last listed kind otherwise */
+	uint32_t missing; /* bits of kinds that this server does not know under their version */
+	uint32_t newer;   /* of those that it knows under SERVER_NEWER */
+	bool misnames;    /* it calls the last listed kind otherwise */
 	/* A backup. */
 	uint64_t saved_version;
 	int epoch;     /* counts restores */
@@ -254,8 +256,11 @@ struct reply {
 	char warning[128];
 	int retry_after_s;
 };
+#define SERVER_NEWER "v9"
+
 struct place {
 	bool known;
+	char version[16];
 	enum kind kind;
 	char space[64], name[64];
 	bool status;
@@ -281,6 +286,7 @@ void server_save(struct server *server);
 /* ahead: no version falls, all jump (etcd's --bump-revision). */
 void server_restore(struct server *server, bool ahead);
 bool place_of(const char *path, struct place *place);
+bool server_knows(const struct server *server, enum kind kind, const char *version);
 /* What it says of the kinds of a group. False: the path is no such question. */
 bool server_discover(const struct server *server, const char *path, struct reply *reply);
 /* Has it the label by which objects of its kind are mirrored? */

@@ -193,6 +193,7 @@ bool place_of(const char *path, struct place *place)
 	at = strcmp(part[0], "api") == 0 ? 2 : 3;
 	if (at == 3)
 		(void)snprintf(group, sizeof(group), "%s", part[1]);
+	(void)snprintf(place->version, sizeof(place->version), "%s", part[at - 1]);
 	if (n > at + 2 && strcmp(part[at], "namespaces") == 0) {
 		(void)snprintf(place->space, sizeof(place->space), "%s", part[at + 1]);
 		at += 2;
@@ -210,33 +211,53 @@ bool place_of(const char *path, struct place *place)
 	return place->known;
 }
 
-/* /api/v1 or /apis/GROUP/VERSION, and nothing behind it. */
-static bool is_group(const char *path)
+/* The version that the configuration or the set says, whatever is used in its place. */
+static const char *own_version(enum kind kind)
 {
-	const char *version;
+	const char *other = kind_other_version(kind);
 
-	if (strcmp(path, "/api/v1") == 0)
-		return true;
-	version = strncmp(path, "/apis/", 6) == 0 ? strchr(path + 6, '/') : NULL;
-	return version && !strchr(version + 1, '/');
+	return other ? other : kind_row(kind)->version;
 }
 
-bool server_discover(const struct server *server, const char *path, struct reply *reply)
+bool server_knows(const struct server *server, enum kind kind, const char *version)
 {
-	json_t *list;
+	if (strcmp(version, SERVER_NEWER) == 0)
+		return server->newer & 1u << kind;
+	return strcmp(version, own_version(kind)) == 0 && !(server->missing & 1u << kind);
+}
 
-	if (!is_group(path))
-		return false;
-	list = json_array();
+static json_t *versions_of(const struct server *server, const char *group)
+{
+	static const char newer[] = SERVER_NEWER;
+	const char *names[2] = { NULL, NULL };
+	json_t *versions = json_array();
+
+	for (unsigned kind = 0; kind < kind_end(); kind++) {
+		if (strcmp(kind_row((enum kind)kind)->group, group) != 0)
+			continue;
+		if (server_knows(server, (enum kind)kind, own_version((enum kind)kind)))
+			names[0] = own_version((enum kind)kind);
+		if (server_knows(server, (enum kind)kind, newer))
+			names[1] = newer;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (names[i])
+			json_array_append_new(versions, json_pack("{ss}", "version", names[i]));
+	return versions;
+}
+
+static json_t *kinds_under(const struct server *server, const char *group, const char *version)
+{
+	json_t *list = json_array();
+
 	for (unsigned kind = 0; kind < kind_end(); kind++) {
 		const struct kind_row *row = kind_row((enum kind)kind);
 		const char *name =
 		    server->misnames && kind + 1 == kind_end() ? "Gadget" : row->kind;
 		char text[160];
 
-		(void)snprintf(text, sizeof(text), "/%s%s%s/%s", *row->group ? "apis" : "api",
-		    *row->group ? "/" : "", row->group, row->version);
-		if (strcmp(text, path) != 0 || (server->missing & 1u << kind))
+		if (strcmp(row->group, group) != 0 ||
+		    !server_knows(server, (enum kind)kind, version))
 			continue;
 		json_array_append_new(list, json_pack("{sssssb}", "name", row->plural, "kind", name,
 						"namespaced", row->place != KIND_NOWHERE));
@@ -244,8 +265,24 @@ bool server_discover(const struct server *server, const char *path, struct reply
 		if (row->status)
 			json_array_append_new(list, json_pack("{ss}", "name", text));
 	}
+	return list;
+}
+
+/* /api/v1, /apis/GROUP or /apis/GROUP/VERSION, and nothing behind it. */
+bool server_discover(const struct server *server, const char *path, struct reply *reply)
+{
+	char group[64] = "", version[64] = "", more;
+	int parts = sscanf(path, "/apis/%63[^/]/%63[^/]%c", group, version, &more);
+
+	if (strcmp(path, "/api/v1") != 0 && parts != 1 && parts != 2)
+		return false;
 	reply->status = 200;
-	reply->body = json_pack("{ssso}", "kind", "APIResourceList", "resources", list);
+	if (parts == 1)
+		reply->body =
+		    json_pack("{ssso}", "kind", "APIGroup", "versions", versions_of(server, group));
+	else
+		reply->body = json_pack("{ssso}", "kind", "APIResourceList", "resources",
+		    kinds_under(server, group, parts == 2 ? version : "v1"));
 	return true;
 }
 
@@ -530,7 +567,7 @@ void server_serve(struct server *server, enum kube_verb verb, const struct place
 		    server->uid, "resourceVersion", "1");
 		return;
 	}
-	if (server->missing & (1u << place->kind)) {
+	if (!server_knows(server, place->kind, place->version)) {
 		server_refuse(reply, 404, "NotFound",
 		    "the server could not find the requested resource", "", "");
 		return;

@@ -339,10 +339,12 @@ static bool may_list(const struct server *server, const struct filter *filter)
 void watch_serve(struct server *server, struct request *request, struct reply *reply)
 {
 	struct filter filter;
+	struct place place;
 
 	read_filter(request, &filter);
 	request->filter = filter;
-	if (server->missing & (1u << filter.kind))
+	CHECK(place_of(request->path, &place));
+	if (!server_knows(server, filter.kind, place.version))
 		server_refuse(reply, 404, "NotFound",
 		    "the server could not find the requested resource", "", "");
 	else if (!may_list(server, &filter))
