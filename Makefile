@@ -35,7 +35,7 @@ $(foreach r,loader dialer monitor,$(eval OURS_$(r) := ipc policy base))
 $(foreach r,$(KUBE_ROLES),$(eval OURS_$(r) := kube ipc policy base))
 SYSTEM_understudyd   := -lcap
 SYSTEM_runner        := -lcap
-SYSTEM_understudyctl := -ljansson -lz
+SYSTEM_understudyctl := -ljansson -lz -lyaml
 SYSTEM_loader        := -lyaml -lcrypto -ljansson -lmsgpackc -lcap
 SYSTEM_dialer        := -lcares -lmsgpackc -lcap
 SYSTEM_monitor       := -lmicrohttpd -lmsgpackc -lcap
@@ -105,13 +105,17 @@ $(BUILD)/manifests.c: $(MANIFESTS) tools/embed.sh
 $(BUILD)/obj/manifests.o: $(BUILD)/manifests.c | deps
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@
+# It reads --mirror as a start does: with the loader's reader, which is pure.
+READER := $(filter-out %/kubeconfig.o %/material.o %/jwt.o %/pem.o %/wipe.o %/main.o,$(call objects,loader))
 $(BUILD)/understudyctl $(filter $(BUILD)/tests/unit/ctl_%,$(TESTS)) \
-    $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz/ctl_*.c)) $(BUILD)/manual: $(BUILD)/obj/manifests.o
+    $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/fuzz/ctl_*.c)) $(BUILD)/manual: $(BUILD)/obj/manifests.o $(READER)
 
+# Objects before libraries, wherever they are named.
+LINKED = $(filter %.o,$^) $(filter %.a,$^)
 define program
 $(BUILD)/$(1): $(call objects,$(call home,$(1))) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
 	@echo '  LD  $$@'
-	@$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_$(1))
+	@$$(CC) $$(LDFLAGS) -o $$@ $$(LINKED) $(SYSTEM_$(1))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
@@ -122,7 +126,7 @@ $(BUILD)/tests/unit/$(1)_%: $(BUILD)/obj/tests/unit/$(1)_%.o \
     $(BUILD)/obj/build_id.o $(call archives,kube ipc policy base)
 	@mkdir -p $$(@D)
 	@echo '  LD  $$@'
-	@$$(CC) $$(LDFLAGS) -o $$@ $$^ $(SYSTEM_tests)
+	@$$(CC) $$(LDFLAGS) -o $$@ $$(LINKED) $(SYSTEM_tests)
 endef
 $(foreach d,$(LIBRARIES) supervisor runner ctl fence $(ROLES),$(eval $(call test,$(d))))
 .SECONDARY:
@@ -158,7 +162,7 @@ $(BUILD)/hostile/$(1): $(BUILD)/obj/hostile/$(1)_main.o $(filter-out %/main.o,$(
     $(LIVE_COMMON) $(BUILD)/obj/build_id.o $(call archives,$(OURS_$(1)))
 	@mkdir -p $$(@D)
 	@echo '  LD  $$@'
-	@$$(CC) $$(LDFLAGS) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(SYSTEM_$(1))
+	@$$(CC) $$(LDFLAGS) -o $$@ $$(LINKED) $(SYSTEM_$(1))
 endef
 $(foreach r,syncer repointer monitor dialer,$(eval $(call live,$(r))))
 
@@ -173,7 +177,7 @@ $(BUILD)/fuzz/$(1)_%: $(BUILD)/obj/tests/fuzz/$(1)_%.o $(FUZZ_MAIN) \
 	@mkdir -p $$(@D)
 	@echo '  LD  $$@'
 	@$$(CC) $$(LDFLAGS) $(if $(FUZZ_MAIN),,-fsanitize=fuzzer) -o $$@ $$(filter-out \
-	    $$(if $$(filter %/dialer_resolve,$$@),%/dialer/resolve.o),$$^) $(SYSTEM_tests)
+	    $$(if $$(filter %/dialer_resolve,$$@),%/dialer/resolve.o),$$(LINKED)) $(SYSTEM_tests)
 endef
 $(foreach d,$(LIBRARIES) supervisor ctl fence $(ROLES),$(eval $(call fuzzer,$(d))))
 fuzzers: $(FUZZERS)
@@ -301,7 +305,7 @@ $(PRINTERS):
 # understudyctl(1) from the table of commands, understudy.conf(5) from that of the configuration.
 $(BUILD)/manual: $(BUILD)/obj/tools/manual.o $(filter-out %/main.o,$(call objects,ctl)) $(BUILD)/obj/build_id.o $(call archives,$(OURS_understudyctl))
 	@echo '  LD  $@'
-	@$(CC) $(LDFLAGS) -o $@ $^ $(SYSTEM_understudyctl)
+	@$(CC) $(LDFLAGS) -o $@ $(LINKED) $(SYSTEM_understudyctl)
 .PHONY: man
 man: $(BUILD)/manual $(PRINTERS)
 	@tools/man.sh $(BUILD)

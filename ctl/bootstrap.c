@@ -131,6 +131,8 @@ static enum ctl_exit take_value(struct bootstrap *b, const char *option, const c
 		b->namespace = value;
 	else if (strcmp(option, "--out") == 0)
 		b->out = value;
+	else if (strcmp(option, "--mirror") == 0)
+		b->mirror_file = value;
 	else if (strcmp(option, "--yes") == 0)
 		b->yes = value;
 	else if (strcmp(option, "-o") == 0) {
@@ -183,6 +185,7 @@ enum ctl_exit bootstrap_parse(int argc, char **argv, struct bootstrap *b, struct
 	const char *project = NULL, *kubeconfig = NULL;
 	enum ctl_exit code = CTL_DONE;
 
+	b->err = err;
 	b->hubs =
 	    mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (b->hubs == MAP_FAILED) {
@@ -208,7 +211,9 @@ enum ctl_exit bootstrap_parse(int argc, char **argv, struct bootstrap *b, struct
 		if (strcmp(argv[i], "--hub-endpoint") == 0 ||
 		    strcmp(argv[i], "--worker-endpoint") == 0 || strcmp(argv[i], "--ca") == 0)
 			code = take_detail(b, argv[i], argv[i + 1], err);
-	return code == CTL_DONE ? judge_words(b, project, err) : code;
+	if (code == CTL_DONE)
+		code = judge_words(b, project, err);
+	return code == CTL_DONE ? bootstrap_mirror_take(b) : code;
 }
 
 void bootstrap_free(struct bootstrap *b)
@@ -217,6 +222,10 @@ void bootstrap_free(struct bootstrap *b)
 		(void)munmap(b->hubs, SHARED_BYTES);
 	b->hubs = b->workers = NULL;
 	b->hub_count = b->worker_count = 0;
+	free(b->mirror_text);
+	free(b->config);
+	b->mirror_text = NULL;
+	b->config = NULL;
 }
 
 /* --- Telling ---------------------------------------------------------------------------------- */
@@ -409,7 +418,6 @@ enum ctl_exit bootstrap_command(
 		return CTL_REFUSED;
 	}
 	b->said = out;
-	b->err = err;
 	code = bootstrap_parse(argc, argv, b, err);
 	if (code == CTL_DONE)
 		code = b->as_json ? run_for_program(b, out) : run(b);

@@ -5,6 +5,8 @@
  *   bootstrap.c        words, what is going to happen, the steps in their order
  *   bootstrap_many.c   one step for many clusters at once
  *   bootstrap_reach.c  where each cluster is, which one it is, whether the caller may do all this
+ *   bootstrap_mirror.c what is mirrored, by --mirror
+ *   bootstrap_manifest.c  the manifests
  *   bootstrap_apply.c  CRDs, policies in force before rights (C2), webhooks (H5); the way back
  *   bootstrap_who.c    tokens as kubeconfigs, each proven before it takes its place
  *   bootstrap_files.c  files of an output folder, one sub-folder a machine; configurations
@@ -19,6 +21,7 @@
 
 #include "ctl/commands.h"
 #include "ctl/kubectl.h"
+#include "policy/config.h"
 
 command_run_fn bootstrap_command;
 
@@ -49,6 +52,9 @@ struct bootstrap_result {
 
 struct bootstrap {
 	const char *namespace, *out, *yes;
+	const char *mirror_file;  /* --mirror; NULL: the default */
+	char *mirror_text;        /* its text; owned */
+	struct us_config *config; /* of a hub, for its mirror; owned */
 	bool dry_run, renew, remove, force;
 	bool as_json;                             /* for a program: nothing is shown meanwhile */
 	bool quiet;                               /* what is told is kept, not shown at once */
@@ -92,11 +98,21 @@ enum ctl_exit bootstrap_reach(struct bootstrap *b, unsigned i);
 /* No two of them may be one (D15). */
 enum ctl_exit bootstrap_judge_uids(struct bootstrap *b);
 
+/* Reads --mirror into b->config, or the default without it. Refused: what the loader refuses. */
+enum ctl_exit bootstrap_mirror_take(struct bootstrap *b);
+/* One hub: does it serve what is listed (M7, M10); has it rights for another mirror? */
+enum ctl_exit bootstrap_mirror_judge(struct bootstrap *b, const struct bootstrap_cluster *cluster);
+/* On the syncer's ClusterRole where the mirror is not the default: what is mirrored. */
+#define BOOTSTRAP_MIRROR_NOTE "ha.kubeslice.io/mirror"
+
 /* The manifests of one cluster, in the order in which they are applied: crds, hubrole (hubs),
  * admission, rights. Pure. */
 enum bootstrap_part { PART_FIRST, PART_ROLE, PART_ADMISSION, PART_RIGHTS, PART_COUNT };
 void bootstrap_manifest(const struct bootstrap *b, const struct bootstrap_cluster *cluster,
     enum bootstrap_part part, struct buf *out);
+extern const char bootstrap_hub_role[];
+/* Appends a template of a hub's with its places filled. Pure. */
+void bootstrap_fill(const struct bootstrap *b, const char *text, struct buf *out);
 enum ctl_exit bootstrap_apply(struct bootstrap *b, unsigned i);
 enum ctl_exit bootstrap_remove(struct bootstrap *b, unsigned i);
 /* Puts the condition into each webhook of KubeSlice that lacks it, or takes it out. True: the

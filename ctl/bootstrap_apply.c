@@ -8,99 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/check.h"
 #include "ctl/bootstrap.h"
 #include "ctl/json.h"
 #include "ctl/manifests.h"
 
 #define PATIENCE_S 60
 #define CONDITION  "understudy-not-the-syncer"
-
-static const char hub_role[] = "apiVersion: ha.kubeslice.io/v1alpha1\n"
-			       "kind: HubRole\n"
-			       "metadata: {name: self}\n"
-			       "spec: {role: Standby, term: 0}\n";
-static const char space[] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: \"{{N}}\"}\n---\n";
-
-/* --- Manifests -------------------------------------------------------------------------------- */
-
-struct value {
-	const char *name, *text;
-};
-
-/* A manifest with its {{NAME}}s replaced. All values are DNS labels, or lists of them. */
-static void fill(struct buf *out, const char *text, const struct value *values)
-{
-	const char *open;
-
-	while ((open = strstr(text, "{{"))) {
-		const char *close = strstr(open, "}}");
-		const struct value *value = values;
-
-		CHECK(close);
-		buf_append(out, text, (size_t)(open - text));
-		while (value->name && (strlen(value->name) != (size_t)(close - open) - 2 ||
-					  strncmp(value->name, open + 2, strlen(value->name)) != 0))
-			value++;
-		CHECK(value->name); /* a placeholder that nobody knows */
-		buf_puts(out, value->text);
-		text = close + 2;
-	}
-	buf_puts(out, text);
-}
-
-static void hub_rights(const struct bootstrap *b, struct buf *out)
-{
-	struct buf tokens = buf_make(1 << 16);
-
-	for (unsigned i = 0; i < b->worker_count; i++)
-		buf_printf(
-		    &tokens, "%s\"" BOOTSTRAP_ACCOUNT "%s\"", i ? ", " : "", b->workers[i].name);
-	if (!b->worker_count) /* An empty list of names would be every Secret: one of nobody. */
-		buf_puts(&tokens, "\"" BOOTSTRAP_ACCOUNT "\"");
-	fill(out, manifest_rbac_hub,
-	    (const struct value[]){
-		{ "N", b->namespace }, { "TOKENS", tokens.data }, { NULL, NULL } });
-	for (unsigned i = 0; i < b->worker_count; i++) {
-		char account[112];
-		const struct value of_worker[] = { { "N", b->namespace },
-			{ "PROJECT", b->workers[i].project }, { "WORKER", b->workers[i].name },
-			{ "ACCOUNT", account }, { NULL, NULL } };
-
-		(void)snprintf(
-		    account, sizeof(account), BOOTSTRAP_ACCOUNT "%s", b->workers[i].name);
-		buf_puts(out, "---\n");
-		fill(out, manifest_rbac_hub_worker, of_worker);
-	}
-	buf_free(&tokens);
-}
-
-void bootstrap_manifest(const struct bootstrap *b, const struct bootstrap_cluster *cluster,
-    enum bootstrap_part part, struct buf *out)
-{
-	const struct value values[] = {
-		{ "N", cluster->is_hub ? b->namespace : BOOTSTRAP_WORKER_SPACE }, { NULL, NULL }
-	};
-
-	if (part == PART_FIRST) {
-		fill(out, space, values);
-		fill(out, cluster->is_hub ? manifest_crds_hub : manifest_crds_worker, values);
-	} else if (part == PART_ROLE && cluster->is_hub) {
-		buf_puts(out, hub_role);
-	} else if (part == PART_ADMISSION) {
-		fill(out, cluster->is_hub ? manifest_admission_hub : manifest_admission_worker,
-		    values);
-	} else if (part == PART_RIGHTS && cluster->is_hub) {
-		hub_rights(b, out);
-	} else if (part == PART_RIGHTS) {
-		for (unsigned i = 0; i < b->hub_count; i++) {
-			const struct value hub[] = { { "HUB", b->hubs[i].name }, { NULL, NULL } };
-
-			buf_puts(out, i ? "---\n" : "");
-			fill(out, manifest_rbac_worker, hub);
-		}
-	}
-}
 
 /* --- Applying --------------------------------------------------------------------------------- */
 
@@ -163,7 +76,7 @@ static enum ctl_exit create_role(struct bootstrap *b, const struct bootstrap_clu
 	time_t begun = time(NULL);
 
 	do {
-		outcome = run(b, cluster, words, STR_LIT(hub_role), NULL);
+		outcome = run(b, cluster, words, str_of(bootstrap_hub_role), NULL);
 		if (outcome == KUBECTL_OK || outcome == KUBECTL_EXISTS)
 			return CTL_DONE;
 		pause_a_moment();
@@ -179,8 +92,7 @@ struct probe {
 };
 static const struct probe fence = { "UNDERSTUDY_FENCE",
 	"apiVersion: v1\nkind: Namespace\n"
-	"metadata: {name: understudy-probe, labels: {kubeslice-resource-owner: "
-	"kubeslice-controller}}\n",
+	"metadata: {name: understudy-probe, labels: {{LABELS}}}\n",
 	NULL };
 /* On a hub that leads the fence refuses nobody, but the publisher opens no namespace that is not
  * mirrored. */
@@ -195,17 +107,23 @@ static const struct probe identity = { "UNDERSTUDY_IDENTITY",
 	"spec: {endpoint: \"https://nobody\", identity: nobody, term: 1}\n",
 	NULL };
 
+/* With all rights: the account has none of its own where no Secret is mirrored. */
 static bool is_refused(
     struct bootstrap *b, const struct bootstrap_cluster *cluster, const struct probe *probe)
 {
 	char as[160];
 	const char *words[] = { "create", "--dry-run=server", "--validate=false", "-f", "-",
-		probe->as ? as : NULL, NULL };
+		probe->as ? as : NULL, "--as-group=system:masters", NULL };
+	struct buf text = buf_make(4096);
+	bool refused;
 
 	(void)snprintf(as, sizeof(as), "--as=system:serviceaccount:%s:%s", b->namespace,
 	    probe->as ? probe->as : "");
-	return run(b, cluster, words, str_of(probe->text), NULL) != KUBECTL_OK &&
-	       strstr(b->err->text, probe->word);
+	bootstrap_fill(b, probe->text, &text);
+	refused = run(b, cluster, words, buf_str(&text), NULL) != KUBECTL_OK &&
+		  strstr(b->err->text, probe->word);
+	buf_free(&text);
+	return refused;
 }
 
 static bool leads(struct bootstrap *b, const struct bootstrap_cluster *cluster)
@@ -353,37 +271,7 @@ static enum ctl_exit exempt_syncer(
 	return exit_of(b, cluster, outcome);
 }
 
-enum ctl_exit bootstrap_apply(struct bootstrap *b, unsigned i)
-{
-	const struct bootstrap_cluster *cluster = bootstrap_cluster_at(b, i);
-	enum ctl_exit code = apply(b, cluster, PART_FIRST);
-
-	if (code == CTL_DONE && cluster->is_hub)
-		code = create_role(b, cluster);
-	if (code == CTL_DONE)
-		code = apply(b, cluster, PART_ADMISSION);
-	if (code == CTL_DONE)
-		code = await_policies(b, cluster);
-	if (code == CTL_DONE)
-		code = apply(b, cluster, PART_RIGHTS);
-	if (code == CTL_DONE && cluster->is_hub)
-		code = exempt_syncer(b, cluster, false);
-	if (code == CTL_DONE)
-		bootstrap_tell(
-		    b, "%s: policies are in force, accounts have their rights", cluster->name);
-	return code;
-}
-
-/* --- The way back ----------------------------------------------------------------------------- */
-
-static enum ctl_exit delete_part(
-    struct bootstrap *b, const struct bootstrap_cluster *cluster, const char *text)
-{
-	static const char *const words[] = { "delete", "--ignore-not-found", "--wait=false", "-f",
-		"-", NULL };
-
-	return exit_of(b, cluster, run(b, cluster, words, str_of(text), NULL));
-}
+/* --- Bindings in mirrored namespaces ---------------------------------------------------------- */
 
 /* What syncer and publisher made in mirrored namespaces. The fence guards it until the API server
  * has noticed that its policy is gone; without their ClusterRoles they are no rights any more. */
@@ -403,19 +291,91 @@ static enum kubectl_outcome delete_bindings_in(
 	}
 }
 
-static enum ctl_exit delete_bindings(struct bootstrap *b, const struct bootstrap_cluster *cluster)
+static enum kubectl_outcome list_names(struct bootstrap *b, const struct bootstrap_cluster *cluster,
+    const char *const *words, struct buf *names)
 {
-	static const char *const list[] = { "get", "namespaces", "-l",
-		"kubeslice-resource-owner=kubeslice-controller", "-o",
-		"jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}", NULL };
-	struct buf names = buf_make(1 << 20);
-	enum kubectl_outcome outcome = run(b, cluster, list, (struct str){ NULL, 0 }, &names);
-	char *rest = names.data, *name;
+	buf_clear(names);
+	return run(b, cluster, words, (struct str){ NULL, 0 }, names);
+}
 
-	while (outcome == KUBECTL_OK && rest && (name = strsep(&rest, "\n")) && *name)
-		outcome = delete_bindings_in(b, cluster, name);
+/* A line of a list. */
+static bool is_in(const struct buf *names, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = names->data; at && (at = strstr(at, name)); at += n)
+		if ((at == names->data || at[-1] == '\n') && at[n] == '\n')
+			return true;
+	return false;
+}
+
+/* all: everywhere; else where nothing is mirrored (any more), so that another label narrows the
+ * rights that the first one gave. */
+static enum ctl_exit delete_bindings(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, bool all)
+{
+	static const char *const fields[] = { "metadata.name=understudy-mirror-secrets",
+		"metadata.name=understudy-mirror-read" };
+	char label[400];
+	const char *mirrored_words[] = { "get", "namespaces", "-l", label, "-o",
+		"jsonpath={range .items[*]}{.metadata.name}{\"\\n\"}{end}", NULL };
+	struct buf mirrored = buf_make(1 << 20), names = buf_make(1 << 20);
+	enum kubectl_outcome outcome = KUBECTL_OK;
+
+	(void)snprintf(label, sizeof(label), "%s=%s",
+	    config_text_at(b->config, b->config->mirror_label.key),
+	    config_text_at(b->config, b->config->mirror_label.value));
+	if (!all)
+		outcome = list_names(b, cluster, mirrored_words, &mirrored);
+	for (unsigned i = 0; i < 2 && outcome == KUBECTL_OK; i++) {
+		const char *words[] = { "get", "rolebindings", "-A", "--field-selector", fields[i],
+			"-o", "jsonpath={range .items[*]}{.metadata.namespace}{\"\\n\"}{end}",
+			NULL };
+		char *rest, *name;
+
+		outcome = list_names(b, cluster, words, &names);
+		rest = names.data;
+		while (outcome == KUBECTL_OK && rest && (name = strsep(&rest, "\n")) && *name)
+			if (!is_in(&mirrored, name))
+				outcome = delete_bindings_in(b, cluster, name);
+	}
+	buf_free(&mirrored);
 	buf_free(&names);
 	return exit_of(b, cluster, outcome);
+}
+
+enum ctl_exit bootstrap_apply(struct bootstrap *b, unsigned i)
+{
+	const struct bootstrap_cluster *cluster = bootstrap_cluster_at(b, i);
+	enum ctl_exit code = apply(b, cluster, PART_FIRST);
+
+	if (code == CTL_DONE && cluster->is_hub)
+		code = create_role(b, cluster);
+	if (code == CTL_DONE)
+		code = apply(b, cluster, PART_ADMISSION);
+	if (code == CTL_DONE)
+		code = await_policies(b, cluster);
+	if (code == CTL_DONE)
+		code = apply(b, cluster, PART_RIGHTS);
+	if (code == CTL_DONE && cluster->is_hub)
+		code = delete_bindings(b, cluster, false);
+	if (code == CTL_DONE && cluster->is_hub)
+		code = exempt_syncer(b, cluster, false);
+	if (code == CTL_DONE)
+		bootstrap_tell(
+		    b, "%s: policies are in force, accounts have their rights", cluster->name);
+	return code;
+}
+
+/* --- The way back ----------------------------------------------------------------------------- */
+
+static enum ctl_exit delete_part(
+    struct bootstrap *b, const struct bootstrap_cluster *cluster, const char *text)
+{
+	static const char *const words[] = { "delete", "--ignore-not-found", "--wait=false", "-f",
+		"-", NULL };
+
+	return exit_of(b, cluster, run(b, cluster, words, str_of(text), NULL));
 }
 
 /* Rights go before the policies that bound them, and kinds last: with them go their objects. */
@@ -436,7 +396,7 @@ enum ctl_exit bootstrap_remove(struct bootstrap *b, unsigned i)
 		buf_free(&text);
 	}
 	if (code == CTL_DONE && cluster->is_hub)
-		code = delete_bindings(b, cluster);
+		code = delete_bindings(b, cluster, true);
 	if (code == CTL_DONE)
 		code = delete_part(
 		    b, cluster, cluster->is_hub ? manifest_crds_hub : manifest_crds_worker);

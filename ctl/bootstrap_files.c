@@ -28,7 +28,7 @@ bool bootstrap_read(const char *path, struct buf *out)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = -1;
 
-	while (fd >= 0 && (n = read(fd, block, sizeof(block))) > 0)
+	while (fd >= 0 && !out->failed && (n = read(fd, block, sizeof(block))) > 0)
 		buf_append(out, block, (size_t)n);
 	explicit_bzero(block, sizeof(block));
 	if (fd >= 0)
@@ -146,7 +146,10 @@ void bootstrap_configuration(
 	static const char *const held[] = { "elector", "publisher", "syncer", "peer-observer",
 		"peer-syncer" };
 
-	buf_printf(out, "# docs/configuration.md names every key.\nmode: %s\nself: %s\nhubs:\n",
+	buf_puts(out, "# docs/configuration.md names every key.\n");
+	if (machine->is_hub && b->mirror_text) /* first, as it was judged */
+		buf_printf(out, "%s\n", b->mirror_text);
+	buf_printf(out, "mode: %s\nself: %s\nhubs:\n",
 	    !machine->is_hub     ? "follower"
 	    : machine == b->hubs ? "active"
 				 : "standby",
@@ -195,8 +198,11 @@ static enum ctl_exit configure_one(struct bootstrap *b, const struct bootstrap_c
 	exists = access(path, F_OK) == 0;
 	edited = exists && (!bootstrap_read(path, &was) || !bootstrap_is_ours(buf_str(&was)));
 	if (edited && !b->force)
-		bootstrap_tell(
-		    b, "%s: %s was edited and stays; --force replaces it", machine->name, path);
+		bootstrap_tell(b, "%s: %s was edited and stays; --force replaces it%s",
+		    machine->name, path,
+		    b->mirror_file && machine->is_hub
+			? "; its map `mirror` has to become that of --mirror"
+			: "");
 	else if (!exists || !str_equal(buf_str(&was), buf_str(&whole)))
 		done = bootstrap_write(path, buf_str(&whole), b->err);
 	buf_free(&text);

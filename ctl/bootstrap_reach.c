@@ -180,7 +180,9 @@ static enum ctl_exit read_cluster(struct bootstrap *b, struct bootstrap_cluster 
 	outcome = ask(b, cluster, role, cluster->role, sizeof(cluster->role));
 	if (outcome != KUBECTL_OK && outcome != KUBECTL_NOT_FOUND)
 		return bootstrap_fail(b, cluster, CTL_REFUSED);
-	return judge_workers(b, cluster);
+	if (judge_workers(b, cluster) != CTL_DONE)
+		return CTL_REFUSED;
+	return bootstrap_mirror_judge(b, cluster);
 }
 
 enum ctl_exit bootstrap_reach(struct bootstrap *b, unsigned i)

@@ -25,12 +25,11 @@ static const struct {
 	    "get /secrets" },
 	{ "publisher", false, "patch controller.kubeslice.io/clusters/status",
 	    "update coordination.k8s.io/leases:kubeslice-controller-ha" },
-	{ "syncer", false, "create worker.kubeslice.io/workersliceconfigs",
+	{ "syncer", false, "create /namespaces",
 	    "update coordination.k8s.io/leases:kubeslice-controller-ha" },
 	{ "peer-observer", true, "get coordination.k8s.io/leases:kubeslice-controller-ha",
 	    "update coordination.k8s.io/leases:kubeslice-controller-ha" },
-	{ "peer-syncer", true, "list controller.kubeslice.io/clusters",
-	    "create controller.kubeslice.io/clusters" },
+	{ "peer-syncer", true, "list /namespaces", "create /namespaces" },
 };
 #define OF_HUB (sizeof(of_hub) / sizeof(of_hub[0]))
 

@@ -198,7 +198,7 @@ static const struct command commands[] = {
 	    "bootstrap --hub NAME[=CONTEXT] --hub NAME[=CONTEXT]\n"
 	    "       [--project-namespace N --worker NAME[=CONTEXT] ...] --out FOLDER\n"
 	    "       [--hub-endpoint NAME=URL] [--worker-endpoint NAME=URL] [--ca NAME=FILE]\n"
-	    "       [--kubeconfig FILE] [--namespace N] [--token-life SPAN]\n"
+	    "       [--kubeconfig FILE] [--namespace N] [--mirror FILE] [--token-life SPAN]\n"
 	    "       [--dry-run | --renew | --remove] [--force] [--yes FIRST-HUB]\n"
 	    "       [-o text|json]",
 	    "accounts, rights, policies and configurations, from your contexts",
@@ -213,10 +213,18 @@ static const struct command commands[] = {
 	    "machine will use. Again it mends what is missing; what works or was edited stays.\n"
 	    "--hub-endpoint   where other machines reach that hub, when your context cannot say\n"
 	    "--kubeconfig, --project-namespace  hold for the clusters named behind them\n"
+	    "--mirror         the map `mirror` of both hubs' configurations; rights and policies "
+	    "are "
+	    "for\n"
+	    "                 exactly what it lists. Each run names it: another FILE takes back "
+	    "what the\n"
+	    "                 last one gave\n"
 	    "--dry-run        prints the manifests, asks no cluster\n"
 	    "--renew          new tokens and your contexts' CAs in the same files\n"
 	    "--remove         takes everything back\n"
-	    "--force          replaces a configuration that was edited, leaves a worker out\n"
+	    "--force          replaces a configuration that was edited, leaves a worker or a "
+	    "mirror "
+	    "out\n"
 	    "Exit: 0 done, 1 refused, 3 not known.\n",
 	    bootstrap_command },
 	{ "drill", "drill [-o text|json]", "what a takeover would find, without one",

@@ -23,6 +23,8 @@ for dir in $layers $processes; do
 		[ -e "$file" ] || continue
 		for target in $(sed -n 's/^#include "\([a-z]*\)\/.*/\1/p' "$file" | sort -u); do
 			[ "$target" = "$dir" ] && continue
+			# bootstrap --mirror is read as a start reads it: by the loader's reader, which is pure.
+			[ "$file $target" = 'ctl/bootstrap_mirror.c loader' ] && continue
 			if [ "$(rank "$target")" -ge "$(rank "$dir")" ]; then
 				problems="$problems $file includes $target/;"
 			fi

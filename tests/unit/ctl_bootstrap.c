@@ -378,6 +378,115 @@ static void what_is_not_sure_is_refused_before_anything_changes(void **state)
 	buf_free(&out);
 }
 
+#define SERVED(kind, scope, verbs, more)                                                           \
+	"case $all in *' get --raw /apis/shop.example.com/v1 '*) echo '{\"resources\":[{\"name\":" \
+	"\"widgets\",\"kind\":\"" kind "\",\"namespaced\":" scope ",\"verbs\":[" verbs "]}" more   \
+	"]}'; exit;; *' get --raw '*) echo 'Error from server (NotFound): none' >&2; exit 1;; "    \
+	"esac"
+#define ALL_VERBS  "\"get\",\"list\",\"watch\",\"create\",\"update\",\"patch\",\"delete\""
+#define ITS_STATUS ",{\"name\":\"widgets/status\",\"kind\":\"Widget\"}"
+
+static void M7_M10_each_hub_is_asked_for_what_is_listed(void **state)
+{
+	static const struct {
+		const char *special, *says;
+		bool done;
+	} cases[] = {
+		{ SERVED("Widget", "true", ALL_VERBS, ITS_STATUS), NULL, true },
+		{ SERVED("Gadget", "true", ALL_VERBS, ITS_STATUS),
+		    "hub-a: mirror.kinds: widgets.shop.example.com is of kind Gadget there",
+		    false },
+		{ SERVED("Widget", "false", ALL_VERBS, ITS_STATUS),
+		    "hub-a: mirror.kinds: widgets.shop.example.com has no namespaces there",
+		    false },
+		{ SERVED("Widget", "true", ALL_VERBS, ""),
+		    "hub-a: mirror.kinds: widgets.shop.example.com has no status subresource there",
+		    false },
+		{ SERVED("Widget", "true", "\"create\"", ITS_STATUS),
+		    "hub-a: mirror.kinds: widgets.shop.example.com cannot be listed", false },
+		{ "[ $context = hub-b ] && case $all in *' get --raw '*) echo 'Error from server "
+		  "(NotFound): none' >&2; exit 1;; esac\n" SERVED(
+		      "Widget", "true", ALL_VERBS, ITS_STATUS),
+		    "hub-b: warning: it does not serve widgets.shop.example.com in version v1",
+		    true },
+		{ "case $all in *' get --raw '*) echo no; exit;; esac",
+		    "hub-a: /apis/shop.example.com/v1: its list of kinds cannot be read", false },
+		{ "case $all in *' get --raw '*) echo 'Error from server (Forbidden): no' >&2; "
+		  "exit "
+		  "1;; "
+		  "esac",
+		    "hub-a: kubectl: Error from server (Forbidden)", false },
+	};
+	struct buf out = buf_make(1 << 20);
+	struct err err = { "" };
+	char file[128];
+
+	(void)state;
+	(void)snprintf(file, sizeof(file), "%s/mirror.yaml", folder);
+	put_file(file,
+	    "mirror:\n  set: none\n  kinds:\n  - {group: shop.example.com, version: v1, resource: "
+	    "widgets, kind: Widget, status: true}\n",
+	    0600);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		answer_with(cases[i].special);
+		if (run(&out, &err, "--mirror", file) != (cases[i].done ? CTL_DONE : CTL_REFUSED))
+			fail_msg("case %zu: %s", i, err.text);
+		if (cases[i].says && !strstr(cases[i].done ? out.data : err.text, cases[i].says))
+			fail_msg("case %zu says: %s", i, cases[i].done ? out.data : err.text);
+		if (!cases[i].says)
+			assert_null(strstr(out.data, "warning"));
+		if (!cases[i].done)
+			assert_null(strstr(file_of(calls), " apply "));
+		assert_int_equal(run(&out, &err, "--remove", NULL), CTL_DONE);
+	}
+	(void)unlink(file);
+	buf_free(&out);
+}
+
+/* Who forgets --mirror takes nothing back. */
+static void rights_for_another_mirror_do_not_go_without_a_word(void **state)
+{
+	struct buf out = buf_make(1 << 20);
+	struct err err = { "" };
+
+	(void)state;
+	answer_with("case $all in *' clusterrole understudy-syncer '*) printf 'set none, "
+		    "namespaces team=shop, secrets'; exit;; esac");
+	assert_int_equal(run(&out, &err, NULL, NULL), CTL_REFUSED);
+	assert_non_null(strstr(err.text,
+	    "hub-a: it has the rights of a mirror that no --mirror names: set none, namespaces "
+	    "team=shop, secrets; expected --mirror FILE, or --force"));
+	assert_null(strstr(file_of(calls), " apply "));
+	assert_int_equal(run(&out, &err, "--force", NULL), CTL_DONE);
+	assert_int_equal(run(&out, &err, "--renew", NULL), CTL_DONE);
+	assert_int_equal(run(&out, &err, "--remove", NULL), CTL_DONE);
+	buf_free(&out);
+}
+
+/* Another label takes back the bindings that the last one gave, and only those. */
+static void bindings_go_where_nothing_is_mirrored(void **state)
+{
+	struct buf out = buf_make(1 << 20);
+	struct err err = { "" };
+
+	(void)state;
+	answer_with("case $all in *' get namespaces -l kubeslice-resource-owner='*) printf "
+		    "'shop\\nshop-2\\n'; exit;;\n*' get rolebindings -A '*) printf "
+		    "'shop\\nshop-1\\nhop\\nshop-2\\n'; exit;; esac");
+	assert_int_equal(run(&out, &err, NULL, NULL), CTL_DONE);
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const names[] = { "shop", "shop-2", "shop-1", "hop" };
+		char word[64];
+
+		(void)snprintf(word, sizeof(word), " delete rolebinding -n %s ", names[i]);
+		if (!strstr(file_of(calls), word) != (i < 2))
+			fail_msg("%s: %s", names[i], i < 2 ? "deleted" : "not deleted");
+	}
+	assert_int_equal(run(&out, &err, "--remove", NULL), CTL_DONE);
+	assert_non_null(strstr(file_of(calls), " delete rolebinding -n shop "));
+	buf_free(&out);
+}
+
 static void what_goes_wrong_leaves_no_file(void **state)
 {
 	struct buf out = buf_make(1 << 20);
@@ -452,6 +561,9 @@ int main(void)
 		cmocka_unit_test(what_a_person_edits_is_seen),
 		cmocka_unit_test(no_token_is_told_to_anybody),
 		cmocka_unit_test(what_is_not_sure_is_refused_before_anything_changes),
+		cmocka_unit_test(M7_M10_each_hub_is_asked_for_what_is_listed),
+		cmocka_unit_test(rights_for_another_mirror_do_not_go_without_a_word),
+		cmocka_unit_test(bindings_go_where_nothing_is_mirrored),
 		cmocka_unit_test(what_goes_wrong_leaves_no_file),
 		cmocka_unit_test(a_dry_run_asks_nobody),
 	};

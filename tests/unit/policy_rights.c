@@ -2,7 +2,7 @@
  * Goal: the table of least rights is what the manifests of policy/rbac/ give, right by right, and
  * one right more or less shows. Method: the manifests are read with libyaml, their rules become
  * rights like those that an API server tells, and are held against the table; then one is taken
- * away or added.
+ * away or added. Those of a hub depend on what is mirrored: ctl_bootstrap_mirror.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <yaml.h>
 
 #include "policy/rights.h"
 #include "tests/unit/config_pool.h"
+#include "tests/unit/manifest_rights.h"
 
 static struct us_config config;
 
@@ -40,65 +40,6 @@ static int make_config(void **state)
 }
 
 /* --- Manifests ------------------------------------------------------------------------------- */
-
-static yaml_node_t *member(yaml_document_t *document, yaml_node_t *map, const char *key)
-{
-	if (!map || map->type != YAML_MAPPING_NODE)
-		return NULL;
-	for (yaml_node_pair_t *pair = map->data.mapping.pairs.start;
-	     pair < map->data.mapping.pairs.top; pair++) {
-		yaml_node_t *name = yaml_document_get_node(document, pair->key);
-
-		if (strcmp((char *)name->data.scalar.value, key) == 0)
-			return yaml_document_get_node(document, pair->value);
-	}
-	return NULL;
-}
-
-static const char *text_of(yaml_document_t *document, yaml_node_t *map, const char *key)
-{
-	yaml_node_t *node = member(document, map, key);
-
-	return node && node->type == YAML_SCALAR_NODE ? (char *)node->data.scalar.value : "";
-}
-
-/* A list with commas; each item with an end of its own. */
-static void join(yaml_document_t *document, yaml_node_t *list, const char *end, struct buf *out)
-{
-	if (!list)
-		return;
-	for (yaml_node_item_t *item = list->data.sequence.items.start;
-	     item < list->data.sequence.items.top; item++) {
-		yaml_node_t *node = yaml_document_get_node(document, *item);
-
-		buf_printf(
-		    out, "%s%s%s", out->len ? "," : "", (char *)node->data.scalar.value, end);
-	}
-}
-
-static void add_rule(yaml_document_t *document, yaml_node_t *rule, struct rights *rights)
-{
-	yaml_node_t *groups = member(document, rule, "apiGroups");
-	struct buf verbs = buf_make(4096), names = buf_make(4096);
-
-	join(document, member(document, rule, "verbs"), "", &verbs);
-	join(document, member(document, rule, "resourceNames"), "", &names);
-	for (yaml_node_item_t *item = groups->data.sequence.items.start;
-	     item < groups->data.sequence.items.top; item++) {
-		const char *group =
-		    (char *)yaml_document_get_node(document, *item)->data.scalar.value;
-		struct buf resources = buf_make(4096);
-		char end[128] = "";
-
-		if (*group)
-			(void)snprintf(end, sizeof(end), ".%s", group);
-		join(document, member(document, rule, "resources"), end, &resources);
-		rights_add(rights, buf_str(&verbs), buf_str(&resources), buf_str(&names));
-		buf_free(&resources);
-	}
-	buf_free(&verbs);
-	buf_free(&names);
-}
 
 /* What is filled in when a manifest is applied. */
 static char *read_file(const char *path)
@@ -128,36 +69,11 @@ static char *read_file(const char *path)
 	return text.data;
 }
 
-/* Rights of all (Cluster)Roles of that name; those of a Role only `home`. */
 static void read_manifest(const char *path, const char *role, bool home, struct rights *rights)
 {
 	char *text = read_file(path);
-	yaml_parser_t parser;
-	yaml_document_t document;
-	yaml_node_t *root;
 
-	assert_true(yaml_parser_initialize(&parser));
-	yaml_parser_set_input_string(&parser, (unsigned char *)text, strlen(text));
-	for (;;) {
-		assert_true(yaml_parser_load(&parser, &document));
-		root = yaml_document_get_root_node(&document);
-		if (!root)
-			break;
-		if (strcmp(text_of(&document, member(&document, root, "metadata"), "name"), role) ==
-			0 &&
-		    (strcmp(text_of(&document, root, "kind"), "ClusterRole") == 0 ||
-			(home && strcmp(text_of(&document, root, "kind"), "Role") == 0))) {
-			yaml_node_t *rules = member(&document, root, "rules");
-
-			for (yaml_node_item_t *item = rules->data.sequence.items.start;
-			     item < rules->data.sequence.items.top; item++)
-				add_rule(
-				    &document, yaml_document_get_node(&document, *item), rights);
-		}
-		yaml_document_delete(&document);
-	}
-	yaml_document_delete(&document);
-	yaml_parser_delete(&parser);
+	manifest_rights(text, role, home, rights);
 	free(text);
 }
 
@@ -165,12 +81,6 @@ static const struct {
 	unsigned credential;
 	const char *file, *roles[2];
 } identities[] = {
-	{ CREDENTIAL_ELECTOR, "policy/rbac/hub.yaml", { "understudy-elector" } },
-	{ CREDENTIAL_PUBLISHER, "policy/rbac/hub.yaml", { "understudy-publisher" } },
-	{ CREDENTIAL_SYNCER, "policy/rbac/hub.yaml",
-	    { "understudy-syncer", "understudy-archive" } },
-	{ CREDENTIAL_PEER_OBSERVER, "policy/rbac/hub.yaml", { "understudy-peer-observer" } },
-	{ CREDENTIAL_PEER_SYNCER, "policy/rbac/hub.yaml", { "understudy-peer-syncer" } },
 	{ CREDENTIAL_WORKER, "policy/rbac/worker.yaml", { "understudy-hub-b" } },
 	{ CREDENTIAL_FOLLOWER, "policy/rbac/worker.yaml",
 	    { "understudy-follower", "understudy-follower-hub-b" } },
