@@ -159,7 +159,7 @@ static void put_lease(const json_t *lease, long long now_us, struct buf *out)
 	    (now_us - renewed_us) / 1000000, duration_s,
 	    !holder[0]                                   ? "nobody holds it"
 	    : now_us - renewed_us > duration_s * 1000000 ? "it ran out, nobody leads by it"
-							 : "it is being renewed");
+							 : "it has not run out");
 }
 
 static void put_peer(const json_t *peer, struct buf *out)

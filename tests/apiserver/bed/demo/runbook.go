@@ -39,7 +39,7 @@ var (
 	}{
 		{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
 		{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UID"},
-		{regexp.MustCompile(`\b[0-9a-f]{16,}\b`), "ID"},
+		{regexp.MustCompile(`\b[0-9a-f]{16,}\b|\b[0-9a-f]{4}(-[0-9a-f]{4}){3}\b`), "ID"},
 		{regexp.MustCompile(`\b(\d+h)?\d+m\d+s\b|\b\d+h\d+m\b|\b\d+(\.\d+)? ?m?s\b`), "SPAN"},
 		{regexp.MustCompile(`\d+(\.\d+)?(e\+\d+)?`), "N"},
 		{regexp.MustCompile(`\s+`), " "},
@@ -158,8 +158,8 @@ func (r *runbook) tools(h *pair.Hub) error {
 	}
 	build := filepath.Join(r.s.Root, "build")
 	for name, line := range map[string]string{
-		// bootstrap is called where the contexts of all clusters are.
-		"understudyctl": fmt.Sprintf("[ \"$1\" != bootstrap ] || export PATH=%s:$PATH KUBECONFIG=%s\nexec %s/understudyctl --socket %s \"$@\"",
+		// bootstrap, and what names a context, is called where the contexts of all clusters are.
+		"understudyctl": fmt.Sprintf("case \" $* \" in ' bootstrap '*|*' --context '*) export PATH=%s:$PATH KUBECONFIG=%s;; esac\nexec %s/understudyctl --socket %s \"$@\"",
 			build, r.contexts(), build, h.StatusSocket()),
 		"kubectl": fmt.Sprintf("exec %s/kubectl --kubeconfig %s \"$@\"", build, h.Cluster.Kubeconfig()),
 	} {
@@ -213,7 +213,8 @@ func (r *runbook) printed(ctx context.Context, h *pair.Hub, command string) []st
 	c := exec.CommandContext(ctx, "sh", "-c", command)
 	c.Env = append(os.Environ(), "PATH="+filepath.Join(r.s.Dir, "bin-"+h.Name)+":"+os.Getenv("PATH"), "KUBECONFIG="+h.Cluster.Kubeconfig())
 	out, _ := c.CombinedOutput()
-	text := strings.NewReplacer(etc, "/etc/understudy", r.s.pair.Output(), "/root/pair").Replace(string(out))
+	text := strings.NewReplacer(etc, "/etc/understudy", r.s.pair.Output(), "/root/pair",
+		filepath.Dir(h.StatusSocket()), "/run/understudy").Replace(string(out))
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
 		return nil

@@ -18,6 +18,9 @@ import (
 // bed does what happens to an operator, or what somebody else does.
 func (r *runbook) bed(ctx context.Context, verb string, h *pair.Hub) error {
 	switch verb {
+	case "stop":
+		h.Kill()
+		return nil
 	case "kill":
 		h.Kill()
 		return h.Cluster.Kill(cluster.ControlPlane...)
