@@ -39,14 +39,14 @@ uint64_t chaos_random(uint64_t below)
 	return below ? x % below : x;
 }
 
-static bool on(enum knob knob)
+bool chaos_on(enum knob knob)
 {
 	return the->knobs & (1u << knob);
 }
 
 bool chaos_chance(enum knob knob, unsigned per_mille)
 {
-	return on(knob) && the->phase == PHASE_CHAOS && chaos_random(1000) < per_mille;
+	return chaos_on(knob) && the->phase == PHASE_CHAOS && chaos_random(1000) < per_mille;
 }
 
 void chaos_say(const char *format, ...)
@@ -133,11 +133,6 @@ static struct event pop(void)
 
 /* --- Faults --------------------------------------------------------------------------------- */
 
-static void cut_all(unsigned server)
-{
-	wire_cut(server, false);
-}
-
 static void outage(void)
 {
 	unsigned id = (unsigned)chaos_random(SERVERS);
@@ -149,54 +144,8 @@ static void outage(void)
 	server->hung = !server->down;
 	chaos_say("server %u is %s", id, server->down ? "down" : "hung");
 	if (server->down)
-		cut_all(id);
+		wire_cut(id, false);
 	event_post(EVENT_UP, the->now + S(1) + (int64_t)chaos_random(S(40)), id);
-}
-
-/* One hub is upgraded and serves the kind under another version only; the other hub knows both, as
- * a rule. */
-static void move_kind(unsigned id, enum kind kind)
-{
-	bool knows = chaos_random(4) != 0;
-
-	chaos_say("server %u knows %s under " SERVER_NEWER " only, the other one %s", id,
-	    kind_row(kind)->plural, knows ? "knows both" : "does not know it");
-	for (unsigned i = 0; i < SERVERS; i++)
-		if (i == id || knows)
-			the->server[i].newer = 1u << kind;
-	the->server[id].missing = 1u << kind;
-	cut_all(id);
-	event_post(EVENT_UP, the->now + S(5) + (int64_t)chaos_random(S(60)), id);
-}
-
-static void lose_kind(void)
-{
-	unsigned id = (unsigned)chaos_random(SERVERS);
-	struct server *server = &the->server[id];
-	enum kind kind = (enum kind)(KIND_PROJECT + chaos_random(KIND_SECRET - KIND_PROJECT));
-
-	if (server->missing || server->misnames)
-		return;
-	if (on(KNOB_LISTED) && chaos_random(3) == 0) {
-		chaos_say("server %u calls widgets otherwise", id);
-		server->misnames = true;
-		event_post(EVENT_UP, the->now + S(5) + (int64_t)chaos_random(S(60)), id);
-		return;
-	}
-	if (on(KNOB_LISTED) && chaos_random(4) == 0)
-		kind = (enum kind)(kind_end() - 1);
-	if (on(KNOB_VERSIONS) && chaos_random(2)) {
-		move_kind(id, kind);
-		return;
-	}
-	chaos_say("server %u knows no %s", id, kind_row(kind)->plural);
-	/* Its objects go with the kind on the own hub; at the source it is not served. */
-	for (unsigned i = server->count; id == OWN && i-- > 0;)
-		if (i < server->count && server->objects[i]->kind == kind)
-			server_drop(server, server->objects[i]);
-	server->missing = 1u << kind;
-	cut_all(id);
-	event_post(EVENT_UP, the->now + S(5) + (int64_t)chaos_random(S(60)), id);
 }
 
 static void restore(unsigned id)
@@ -213,7 +162,7 @@ static void restore(unsigned id)
 	if (the->pinned_objects || the->role == AS_LEADING)
 		return;
 	before = server->version;
-	server_restore(server, on(KNOB_AHEAD) && chaos_random(2));
+	server_restore(server, chaos_on(KNOB_AHEAD) && chaos_random(2));
 	chaos_say("server %u is restored: from %llu to %llu, and goes on at %llu", id,
 	    (unsigned long long)before, (unsigned long long)server->saved_version,
 	    (unsigned long long)server->version);
@@ -231,12 +180,7 @@ static void come_up(unsigned id)
 	struct server *server = &the->server[id];
 
 	server->hung = false;
-	for (unsigned i = 0; server->missing & server->newer && i < SERVERS; i++) {
-		the->server[i].newer = 0;
-		cut_all(i);
-	}
-	server->missing = 0;
-	server->misnames = false;
+	kinds_back(id);
 	if (server->down && the->now >= server->restored_until) {
 		chaos_say("server %u is up", id);
 		server->down = false;
@@ -347,7 +291,7 @@ static void fault(void)
 	if (chaos_chance(KNOB_OWN_RESTORE, 80))
 		restore(OWN);
 	if (chaos_chance(KNOB_NO_CRD, 80))
-		lose_kind();
+		kinds_fault();
 	if (chaos_chance(KNOB_PAUSE, 150) && the->role != AS_LEADING)
 		pause_or_grant();
 	if (chaos_chance(KNOB_PROMOTE, 60) && the->alive && the->credentials && !the->draining)
@@ -545,16 +489,17 @@ uint32_t chaos_knobs(uint64_t seed)
 
 static void begin(void)
 {
-	process_configure(on(KNOB_LISTED));
+	process_configure(chaos_on(KNOB_LISTED));
 	for (unsigned i = 0; i < SERVERS; i++)
 		server_open(&the->server[i], i);
 	(void)snprintf(the->pinned, sizeof(the->pinned), "%s", the->server[SOURCE].uid);
-	the->server[SOURCE].watch_lists = the->server[OWN].watch_lists = !on(KNOB_NO_WATCHLIST);
-	the->server[OWN].prunes = on(KNOB_BAD);
+	the->server[SOURCE].watch_lists = the->server[OWN].watch_lists =
+	    !chaos_on(KNOB_NO_WATCHLIST);
+	the->server[OWN].prunes = chaos_on(KNOB_BAD);
 	the->archive = json_object();
 	the->term = the->led_term = 2;
 	the->granted = true;
-	the->ever_led = on(KNOB_PROMOTE) && chaos_random(2);
+	the->ever_led = chaos_on(KNOB_PROMOTE) && chaos_random(2);
 	if (the->ever_led) {
 		the->term = the->led_term = 4;
 		the->rejoin = true;

@@ -240,6 +240,7 @@ extern struct mirror *the; /* the world of this run: the process's calls name no
 bool chaos_run(struct mirror *m, uint64_t seed, uint32_t knobs, int64_t chaos_ns, FILE *trace);
 uint32_t chaos_knobs(uint64_t seed);
 uint64_t chaos_random(uint64_t below);
+bool chaos_on(enum knob knob);
 /* True in percent% of all cases, when the knob is on and chaos reigns. */
 bool chaos_chance(enum knob knob, unsigned per_mille);
 struct event *event_post(enum event_kind kind, int64_t at, uint64_t id);
@@ -371,6 +372,12 @@ void invariants_on_write(enum kube_verb verb, const struct place *place,
 /* A list of that cluster came through whole. */
 void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version);
 void invariants_life(void); /* a new life remembers nothing */
+
+/* --- kinds.c --------------------------------------------------------------------------------- */
+
+void kinds_fault(void);
+/* All of a server's are again what they were. */
+void kinds_back(unsigned id);
 
 /* --- equal.c --------------------------------------------------------------------------------- */
 
