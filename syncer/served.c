@@ -158,7 +158,9 @@ static void put_versions(const json_t *group, struct buf *out)
 	size_t i;
 
 	json_array_foreach(json_object_get(group, "versions"), i, version)
-	    buf_printf(out, "%s%.63s", i ? ", " : "", kube_json_text(version, "version"));
+	{
+		buf_printf(out, "%s%.63s", i ? ", " : "", kube_json_text(version, "version"));
+	}
 	if (json_array_size(json_object_get(group, "versions")) == 0)
 		buf_puts(out, "none");
 }
