@@ -210,28 +210,30 @@ static void put_mirrored(const struct mirror *m, struct buf *out)
 		buf_puts(out, "false");
 }
 
+static bool is_default_label(const struct us_config *config)
+{
+	return strcmp(config_text_at(config, config->mirror_label.key), KIND_OWNER_LABEL) == 0 &&
+	       strcmp(config_text_at(config, config->mirror_label.value), KIND_OWNER_VALUE) == 0;
+}
+
 /* The default stands as plain words; others are quoted, for a value may read as a number. */
 static void put_labels(const struct us_config *config, struct buf *out)
 {
-	const char *key = config_text_at(config, config->mirror_label.key);
-	const char *value = config_text_at(config, config->mirror_label.value);
-	bool plain = strcmp(key, KIND_OWNER_LABEL) == 0 && strcmp(value, KIND_OWNER_VALUE) == 0;
-	const char *quote = plain ? "" : "\"";
+	const char *quote = is_default_label(config) ? "" : "\"";
 
-	buf_printf(out, "{%s%s%s: %s%s%s}", quote, key, quote, quote, value, quote);
+	buf_printf(out, "{%s%s%s: %s%s%s}", quote, config_text_at(config, config->mirror_label.key),
+	    quote, quote, config_text_at(config, config->mirror_label.value), quote);
 }
 
-/* How many kinds beside the set, or why not: what a later run without --mirror finds. */
+/* What is mirrored, unless it is the default: what a later run without --mirror finds. */
 static void put_note(const struct us_config *config, const struct mirror *m, struct buf *out)
 {
-	bool label = strcmp(config_text_at(config, config->mirror_label.key), KIND_OWNER_LABEL) ||
-		     strcmp(config_text_at(config, config->mirror_label.value), KIND_OWNER_VALUE);
 	bool set = config->mirror_set == CONFIG_MIRROR_KUBESLICE;
 	unsigned off = 0;
 
 	for (unsigned k = 0; k < KIND_LISTED; k++)
 		off += !m->rows[k].on;
-	if (set && !label && !off && !m->other_count)
+	if (set && is_default_label(config) && !off && !m->other_count)
 		return;
 	buf_printf(out, ", annotations: {" BOOTSTRAP_MIRROR_NOTE ": \"set %s, namespaces %s=%s",
 	    set ? "kubeslice" : "none", config_text_at(config, config->mirror_label.key),
@@ -260,17 +262,19 @@ static void take_member(struct mirror *m, unsigned k, struct member *list, unsig
 }
 
 /* Of KubeSlice's groups the fence guards every kind but those that mirror.skip gives to each hub;
- * else what is listed. */
+ * else what is listed. Clusters always: their status is the publisher's to write, which a hub that
+ * does not lead has to refuse, whatever is mirrored (C1). */
 static void take_members(struct mirror *m, bool set)
 {
 	for (unsigned k = 0; k < KIND_COUNT; k++) {
 		const struct kind_row *row = &m->rows[k];
+		bool listed = k >= KIND_LISTED, ours = row->kind && is_of_kubeslice(row);
 
-		if (row->on && k >= KIND_LISTED)
+		if (row->on && listed)
 			take_member(m, k, m->others, &m->other_count);
-		if (row->on && (k >= KIND_LISTED || (!set && is_of_kubeslice(row))))
+		if ((row->on && (listed || (!set && ours))) || (!set && k == KIND_CLUSTER))
 			take_member(m, k, m->guarded, &m->guarded_count);
-		if (row->skipped && is_of_kubeslice(row))
+		if (row->skipped && ours && k != KIND_CLUSTER)
 			take_member(m, k, m->skipped, &m->skipped_count);
 	}
 }
@@ -359,7 +363,7 @@ static void fill_hub(
 		{ .name = "SKIPPING", .text = m->skipped_count ? "some" : "" },
 		{ .name = "SKIPPED", .members = m->skipped, .count = m->skipped_count },
 		{ .name = "MIRRORED", .text = text_of(&m->mirrored) },
-		{ .name = "NOTE", .text = text_of(&m->note) }, { NULL } });
+		{ .name = "NOTE", .text = text_of(&m->note) }, { .name = NULL } });
 	free_mirror(m);
 }
 
@@ -385,7 +389,7 @@ static void hub_rights(const struct bootstrap *b, struct buf *out)
 		const struct value of_worker[] = { { .name = "N", .text = b->namespace },
 			{ .name = "PROJECT", .text = b->workers[i].project },
 			{ .name = "WORKER", .text = b->workers[i].name },
-			{ .name = "ACCOUNT", .text = account }, { NULL } };
+			{ .name = "ACCOUNT", .text = account }, { .name = NULL } };
 
 		(void)snprintf(
 		    account, sizeof(account), BOOTSTRAP_ACCOUNT "%s", b->workers[i].name);
@@ -400,7 +404,7 @@ void bootstrap_manifest(const struct bootstrap *b, const struct bootstrap_cluste
 {
 	const struct value values[] = {
 		{ .name = "N", .text = cluster->is_hub ? b->namespace : BOOTSTRAP_WORKER_SPACE },
-		{ NULL }
+		{ .name = NULL }
 	};
 
 	if (part == PART_FIRST) {
@@ -417,7 +421,7 @@ void bootstrap_manifest(const struct bootstrap *b, const struct bootstrap_cluste
 	} else if (part == PART_RIGHTS) {
 		for (unsigned i = 0; i < b->hub_count; i++) {
 			const struct value hub[] = { { .name = "HUB", .text = b->hubs[i].name },
-				{ NULL } };
+				{ .name = NULL } };
 
 			buf_puts(out, i ? "---\n" : "");
 			fill(out, manifest_rbac_worker, hub);

@@ -66,6 +66,7 @@ part 'controller killed' build/bed demo --dir build/check.killed --check --only-
 part rights build/bed rights --dir build/check.rights
 part mirror build/bed mirror --dir build/check.mirror
 part 'operator of the mirror' build/bed mirror --dir build/check.verbs --verbs
+part 'listed kinds' build/bed mirror --dir build/check.kinds --kinds
 part workers build/bed workers --dir build/check.workers
 part 'main job' main_job
 if make --no-print-directory oci >/dev/null; then

@@ -91,7 +91,8 @@ static char *manifest(const char *mirror, enum bootstrap_part part)
 	"  kinds:\n"                                                                               \
 	"  - {group: controller.kubeslice.io, version: v1alpha1, resource: projects, kind: "       \
 	"Project}\n"
-#define NONE "mirror:\n  set: none\n"
+#define NO_CLUSTERS "mirror:\n  skip: [clusters.controller.kubeslice.io]\n"
+#define NONE        "mirror:\n  set: none\n"
 
 static void the_default_written_out_is_the_default(void **state)
 {
@@ -244,6 +245,14 @@ static void policies_name_what_is_mirrored(void **state)
 		{ OF_KUBESLICE, true,
 		    "resources: [\"projects\", \"projects/scale\", "
 		    "\"projects/status\"]\n" },
+		/* The publisher's own writes are the fence's business in any case (C1). */
+		{ NONE, true,
+		    "resources: [\"clusters\", \"clusters/scale\", \"clusters/status\"]\n" },
+		{ SHOP, true,
+		    "resources: [\"clusters\", \"clusters/scale\", \"clusters/status\"]\n" },
+		{ NO_CLUSTERS, true, "[controller.kubeslice.io, worker.kubeslice.io]\n" },
+		{ NO_CLUSTERS, false, "excludeResourceRules:\n    - apiGroups: [\"controller" },
+		{ NO_CLUSTERS, false, "'clusters'" },
 		{ NONE, true, "&& (false)\n" },
 		{ NONE, true, "resources: [namespaces]\n" },
 	};

@@ -15,6 +15,7 @@ import (
 func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	dir := dirFlag(flags)
 	verbs := flags.Bool("verbs", false, "only what an operator does with it: sync, archive")
+	kinds := flags.Bool("kinds", false, "only mirror.kinds, mirror.skip and mirror.namespaces")
 	soak := flags.Int("soak", 0, "only break that `many` requests while the source changes, then compare")
 	part := flags.String("part", "", "only that `part`, by its name in the output")
 	seed := flags.Uint64("seed", 1, "of the faults")
@@ -24,7 +25,7 @@ func checkMirror(ctx context.Context, flags *flag.FlagSet, args []string) error 
 		return err
 	}
 	err = mirror.Run(ctx, mirror.Options{Root: root(),
-		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Verbs: *verbs, Soak: *soak, Seed: *seed, Part: *part})
+		Dir: filepath.Join(bed.Dir, "pair"), Bed: bed, Out: os.Stdout, Verbs: *verbs, Kinds: *kinds, Soak: *soak, Seed: *seed, Part: *part})
 	if err != nil {
 		tails(filepath.Join(bed.Dir, "pair"))
 	}

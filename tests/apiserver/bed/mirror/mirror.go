@@ -34,6 +34,7 @@ type Options struct {
 	Soak  int
 	Seed  uint64
 	Verbs bool   // only what an operator does
+	Kinds bool   // only what a configuration lists
 	Part  string // only that part
 }
 
@@ -74,6 +75,9 @@ func Run(ctx context.Context, o Options) error {
 	list := append([]part{{"start", (*run).start}}, parts...)
 	if o.Verbs {
 		list = append(list[:1], verbs...)
+	}
+	if o.Kinds {
+		list = kindParts
 	}
 	if o.Soak > 0 {
 		list = []part{list[0], {"soak", func(r *run, ctx context.Context) error { return r.soak(ctx, o.Seed, o.Soak) }}}

@@ -63,6 +63,9 @@ func (p *Pair) RunBootstrap(ctx context.Context, output string, more ...string) 
 	for _, w := range p.Workers {
 		add("--worker", w.Name, w.Cluster)
 	}
+	if p.Mirror != "" {
+		argv = append(argv, "--mirror", p.Mirror)
+	}
 	said, err := p.CallBootstrap(ctx, append(argv, more...)...)
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(said), "\n")

@@ -51,6 +51,8 @@ type Pair struct {
 	// Proxied are the accounts whose requests go through the fault proxies of the clusters, which
 	// must run.
 	Proxied []string
+	// Mirror is the file of bootstrap's --mirror, "" for none.
+	Mirror string
 	// ShardSize is repointer.shard-size, 0 for the default.
 	ShardSize int
 	// Alone lets a hub take over without asking workers.
