@@ -153,8 +153,8 @@ static enum ctl_exit judge_kind(struct bootstrap *b, const struct bootstrap_clus
 	(void)snprintf(name, sizeof(name), "%s%s%s", resource, *group ? "." : "", group);
 	if (!found) {
 		bootstrap_tell(b,
-		    "%s: warning: it does not serve %s in version %s: that kind is Blocked, and "
-		    "this hub not promoted, until both hubs do (M7)",
+		    "%s: warning: it does not serve %s in version %s: until both hubs serve one "
+		    "version of it that kind is Blocked, and no hub is promoted (M7)",
 		    cluster->name, name, text_at(b, kind->version));
 		return CTL_DONE;
 	}

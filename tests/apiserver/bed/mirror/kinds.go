@@ -285,8 +285,8 @@ func (r *run) audited(ctx context.Context, name string) {
 			if err == nil && code != 0 {
 				var said []string
 				for line := range strings.Lines(out) {
-					if !strings.Contains(line, " ok ") {
-						said = append(said, strings.TrimSpace(line))
+					if line = strings.TrimSpace(line); strings.HasPrefix(line, "finding") || strings.HasPrefix(line, "unverified") {
+						said = append(said, line)
 					}
 				}
 				err = fmt.Errorf("exit code %d: %.3000s", code, strings.Join(said, "; "))
