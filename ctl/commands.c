@@ -107,7 +107,8 @@ static const struct command commands[] = {
 	    "the mirror of this hub: how far, what differs, what waits for a person",
 	    "On the Standby.\n"
 	    "status           per kind: Synced, Progressing, Degraded, Unknown, Blocked or\n"
-	    "                 Skipped, and since which version; --excluded lists what is left out, and what is\n"
+	    "                 Skipped, and since which version; --excluded lists what is left out, "
+	    "and what is\n"
 	    "                 referenced and not mirrored, with the reasons\n"
 	    "diff             lists both hubs anew and names what differs, by field; never the\n"
 	    "                 content of a Secret. Exit: 0 equal, 1 differences, above 1 not "

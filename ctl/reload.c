@@ -145,6 +145,8 @@ static enum ctl_exit list(
 	workers = json_object_get(document, "workers");
 	if (as_json)
 		answer_document(out, workers ? workers : none);
+	else if (json_array_size(workers) == 0)
+		buf_puts(out, "there is no worker in the configuration of this machine\n");
 	else
 		show_workers(document, out);
 	json_decref(none);

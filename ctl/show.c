@@ -134,6 +134,35 @@ static void warn_of_expiry(
 	    name, text_of(credential, "worker"));
 }
 
+/* One line for all kinds that have one fault: a peer that is gone is not fourteen things wrong. */
+static void warn_of_kinds(const json_t *kinds, struct buf *out)
+{
+	const json_t *kind, *other;
+	char which[160], more[32];
+	size_t i, k, same;
+
+	json_array_foreach(kinds, i, kind)
+	{
+		const char *fault = text_of(kind, "fault");
+		bool told = false;
+
+		same = 0;
+		json_array_foreach(kinds, k, other)
+		{
+			bool equal = strcmp(text_of(other, "fault"), fault) == 0;
+
+			told |= equal && k < i;
+			same += equal;
+		}
+		if (!fault[0] || told)
+			continue;
+		(void)snprintf(more, sizeof(more), " and %zu more", same - 1);
+		(void)snprintf(
+		    which, sizeof(which), "%.120s%s", text_of(kind, "kind"), same > 1 ? more : "");
+		warn(out, "kind ", which, fault);
+	}
+}
+
 static void put_warnings(const json_t *document, struct buf *out)
 {
 	const json_t *peer = json_object_get(document, "peer");
@@ -156,11 +185,7 @@ static void put_warnings(const json_t *document, struct buf *out)
 	if (text_of(json_object_get(document, "leadership"), "holdsPromotion")[0])
 		warn(out, "no automatic promotion: ",
 		    text_of(json_object_get(document, "leadership"), "holdsPromotion"), "");
-	json_array_foreach(json_object_get(document, "kinds"), i, item)
-	{
-		if (text_of(item, "fault")[0])
-			warn(out, "kind ", text_of(item, "kind"), text_of(item, "fault"));
-	}
+	warn_of_kinds(json_object_get(document, "kinds"), out);
 	json_array_foreach(json_object_get(document, "credentials"), i, item)
 	{
 		if (json_is_false(json_object_get(item, "usable")))
@@ -333,7 +358,6 @@ void show_workers(const json_t *document, struct buf *out)
 
 		widest = n > widest ? n : widest;
 	}
-	buf_puts(out, "\n");
 	show_column(out, "WORKER", widest + 2);
 	buf_puts(out, "STATE        TERM      ACTIVE            SINCE\n");
 	json_array_foreach(workers, i, worker)
@@ -402,6 +426,8 @@ void show_status(const json_t *document, struct buf *out)
 {
 	show_hubs(document, out);
 	put_follower(document, out);
+	if (json_array_size(json_object_get(document, "workers")))
+		buf_puts(out, "\n");
 	show_workers(document, out);
 	show_listed(document, NULL, 20, out);
 	if (json_array_size(json_object_get(document, "history")))

@@ -261,15 +261,16 @@ static bool addressed(struct request *request)
 	const struct us_config *config = request->elector->config;
 	const char *peer = config_text_at(config, config->hubs[1 - config->self].name);
 	const json_t *to = json_object_get(request->body, "to");
-	char text[256];
+	char text[256], refusal[256];
 
 	if (request->command.verb != COMMAND_SWITCHOVER)
 		return true;
 	annotations_put_handover(text, sizeof(text), request->command.operation, peer);
 	if ((!to || strcmp(kube_json_text(request->body, "to"), peer) == 0) && text[0])
 		return true;
-	admin_refuse(request, text[0] ? "`to` is not the peer of this hub"
-				      : "the peer's name is too long for an offer");
+	(void)snprintf(
+	    refusal, sizeof(refusal), "--to is not the peer of this hub, which is %.200s", peer);
+	admin_refuse(request, text[0] ? refusal : "the peer's name is too long for an offer");
 	return false;
 }
 

@@ -218,6 +218,7 @@ static void workers_are_listed_and_their_coming_and_going_explained(void **state
 	assert_int_equal(RUN("--socket", status_path, "worker", "list"), CTL_DONE);
 	assert_non_null(strstr(out.data, "w1"));
 	assert_non_null(strstr(out.data, "hub-a"));
+	assert_true(out.data[0] == 'W'); /* its head first */
 	buf_clear(&out);
 	assert_int_equal(RUN("--socket", status_path, "worker", "list", "-o", "json"), CTL_DONE);
 	assert_non_null(strstr(out.data, "\"name\": \"w1\""));

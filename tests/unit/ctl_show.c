@@ -69,6 +69,21 @@ static const char standby[] =
     "{\"name\":\"syncer\",\"shard\":0,\"connected\":false},"
     "{\"name\":\"repointer\",\"shard\":3,\"connected\":false}]}";
 
+/* A peer that is gone is one thing that is wrong, not one a kind. */
+static void kinds_of_one_fault_are_one_line(void **state)
+{
+	const char *shown = show("{\"kinds\":[{\"kind\":\"A\",\"fault\":\"silent\"},"
+				 "{\"kind\":\"B\",\"fault\":\"no CRD\"},"
+				 "{\"kind\":\"C\",\"fault\":\"silent\"},"
+				 "{\"kind\":\"D\",\"fault\":\"\"},"
+				 "{\"kind\":\"E\",\"fault\":\"silent\"}]}");
+
+	(void)state;
+	assert_non_null(strstr(shown, "! kind A and 2 more: silent\n! kind B: no CRD\n"));
+	assert_null(strstr(shown, "kind C"));
+	assert_null(strstr(shown, "kind D"));
+}
+
 static void a_standby_fits_one_screen(void **state)
 {
 	(void)state;
@@ -204,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_standby_fits_one_screen),
+		TEST(kinds_of_one_fault_are_one_line),
 		TEST(who_does_not_stand_by_does_not_miss_its_syncer),
 		TEST(a_lease_that_lasts_too_long_is_a_warning),
 		TEST(nothing_known_is_said_so),
