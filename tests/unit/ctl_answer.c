@@ -223,7 +223,9 @@ static void bootstrap_says_what_each_machine_got(void **state)
 	    member_text(json_array_get(json_object_get(answer, "clusters"), 2), "uid"), "uid-of-w");
 	assert_int_equal(json_array_size(json_object_get(answer, "credentials")), 2 * 6 + 2);
 	json_array_foreach(json_object_get(answer, "credentials"), i, credential)
-	    assert_string_equal(member_text(credential, "state"), i < 13 ? "kept" : "none yet");
+	{
+		assert_string_equal(member_text(credential, "state"), i < 13 ? "kept" : "none yet");
+	}
 	assert_string_equal(
 	    member_text(json_array_get(json_object_get(answer, "credentials"), 13), "account"),
 	    "kubeslice-rbac-worker-w");
