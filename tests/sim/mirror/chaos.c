@@ -195,7 +195,7 @@ static void put_back_aside(void)
 	json_decref(the->pinned_objects);
 	the->pinned_objects = NULL;
 	the->stranger_left = the->now;
-	cut_all(SOURCE);
+	wire_cut(SOURCE, false);
 	come_up(SOURCE);
 }
 
@@ -245,7 +245,7 @@ static void become_other(void)
 		    key, sizeof(key), "%d/%s/%s", (int)object->kind, object->space, object->name);
 		json_object_set_new(the->pinned_objects, key, json_deep_copy(object->value));
 	}
-	cut_all(SOURCE);
+	wire_cut(SOURCE, false);
 	the->aside = *source;
 	server_open(source, SOURCE);
 	source->version = 100 + chaos_random(3000);
@@ -279,7 +279,7 @@ static void pause_or_grant(void)
 static void fault(void)
 {
 	if (chaos_chance(KNOB_CUT, 300))
-		cut_all((unsigned)chaos_random(SERVERS));
+		wire_cut((unsigned)chaos_random(SERVERS), false);
 	if (chaos_chance(KNOB_GONE, 300))
 		watch_compact(&the->server[chaos_random(SERVERS)]);
 	if (chaos_chance(KNOB_OUTAGE, 100))
