@@ -83,6 +83,21 @@ enum kind kind_by_name(const char *api_version, const char *name)
 	return KIND_COUNT;
 }
 
+bool kind_is_named(enum kind kind, const char *name)
+{
+	const struct kind_row *row = kind_row(kind);
+	const char *const words[] = { row->kind, row->plural };
+
+	for (unsigned i = 0; i < 2 && row->on; i++) {
+		size_t n = strlen(words[i]);
+
+		if (strncasecmp(words[i], name, n) == 0 &&
+		    (!name[n] || (name[n] == '.' && strcasecmp(name + n + 1, row->group) == 0)))
+			return true;
+	}
+	return false;
+}
+
 bool kind_chooses(enum kind kind, const json_t *metadata)
 {
 	const struct kind_row *row = kind_row(kind);

@@ -28,6 +28,9 @@ void kind_use_version(enum kind kind, const char *version);
 const char *kind_other_version(enum kind kind);
 /* The kind of an owner reference, KIND_COUNT when it is not mirrored. The version may differ. */
 enum kind kind_by_name(const char *api_version, const char *name);
+/* Does a person mean that kind, which is mirrored? Its kind or its plural, in any case, alone or
+ * with its group behind it, for two may be called alike. */
+bool kind_is_named(enum kind kind, const char *name);
 /* Has it the labels of its row? True for a row without any. */
 bool kind_chooses(enum kind kind, const json_t *metadata);
 /* Appends "labelSelector=..." to a query; nothing for a row without labels. */

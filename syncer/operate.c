@@ -73,21 +73,6 @@ static bool source_is_known(struct syncer *syncer, uint64_t operation)
 	return ok;
 }
 
-/* By its kind or its plural, and by both with the group behind it, for two may be called alike. */
-static bool is_named(const struct kind_row *row, const char *name)
-{
-	const char *const words[] = { row->kind, row->plural };
-
-	for (unsigned i = 0; i < 2 && row->on; i++) {
-		size_t n = strlen(words[i]);
-
-		if (strncasecmp(words[i], name, n) == 0 &&
-		    (!name[n] || (name[n] == '.' && strcasecmp(name + n + 1, row->group) == 0)))
-			return true;
-	}
-	return false;
-}
-
 /* KIND_COUNT: all. False: there is none of that name (told). */
 static bool read_kind(struct syncer *syncer, const struct msg_sync_asked *asked, enum kind *kind)
 {
@@ -97,7 +82,7 @@ static bool read_kind(struct syncer *syncer, const struct msg_sync_asked *asked,
 	if (asked->kind.n == 0 || !str_copy(name, sizeof(name), asked->kind))
 		return asked->kind.n == 0;
 	for (unsigned i = 0; i < kind_end(); i++)
-		if (is_named(kind_row((enum kind)i), name)) {
+		if (kind_is_named((enum kind)i, name)) {
 			*kind = (enum kind)i;
 			return true;
 		}

@@ -207,6 +207,24 @@ static void owners_are_found_among_kinds_that_are_on(void **state)
 	assert_int_equal(kind_end(), KIND_LISTED);
 }
 
+static void a_person_names_what_is_mirrored(void **state)
+{
+	static const char *const right[] = { "Widget", "widgets", "WIDGETS",
+		"widgets.shop.example.com", "widget.Shop.example.com" };
+	static const char *const wrong[] = { "", "widget s", "widgets.", "widgets.example.com",
+		"widge", "configmaps" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
+		assert_true(kind_is_named(WIDGET, right[i]));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(kind_is_named(WIDGET, wrong[i]));
+	assert_true(kind_is_named(CONFIG_MAP, "configmaps"));
+	assert_true(kind_is_named(KIND_SERVICE_ACCOUNT, "serviceaccounts"));
+	leave_out("serviceaccounts", "", "");
+	assert_false(kind_is_named(KIND_SERVICE_ACCOUNT, "serviceaccounts"));
+}
+
 static bool chooses(enum kind kind, const char *labels)
 {
 	json_t *metadata = json_pack("{so}", "labels", json_loads(labels, JSON_DECODE_ANY, NULL));
@@ -259,6 +277,7 @@ int main(void)
 		LISTED(a_namespace_goes_without_the_kinds_that_are_off),
 		LISTED(a_token_stays_out_where_accounts_do),
 		LISTED(owners_are_found_among_kinds_that_are_on),
+		LISTED(a_person_names_what_is_mirrored),
 		LISTED(all_labels_of_a_row_count),
 		LISTED(the_clusters_own_config_maps_stay),
 	};
