@@ -392,17 +392,17 @@ static enum ctl_exit run(struct bootstrap *b)
 	return code;
 }
 
-/* For a program what is told goes into its document, not before it. */
-static enum ctl_exit run_for_program(struct bootstrap *b, struct buf *out)
+/* For a program what is told goes into its document, not before it. code: of its words. */
+static enum ctl_exit run_for_program(struct bootstrap *b, enum ctl_exit code, struct buf *out)
 {
 	struct buf said = buf_make(4 << 20);
-	enum ctl_exit code;
 
 	/* Nobody tells anything after this. */
 	/* cppcheck-suppress autoVariables */
 	b->said = &said;
 	b->quiet = true;
-	code = b->dry_run ? CTL_DONE : run(b);
+	if (code == CTL_DONE && !b->dry_run)
+		code = run(b);
 	code = bootstrap_answer(b, code, &said, out);
 	buf_free(&said);
 	return code;
@@ -421,8 +421,11 @@ enum ctl_exit bootstrap_command(
 	}
 	b->said = out;
 	code = bootstrap_parse(argc, argv, b, err);
-	if (code == CTL_DONE)
-		code = b->as_json ? run_for_program(b, out) : run(b);
+	/* What was misused names no whole cluster. */
+	if (b->as_json && code != CTL_USAGE)
+		code = run_for_program(b, code, out);
+	else if (code == CTL_DONE)
+		code = run(b);
 	bootstrap_free(b);
 	free(b);
 	return code;

@@ -62,12 +62,13 @@ static json_t *credentials_of(const struct bootstrap *b)
 }
 
 /* In the order in which they are applied to a cluster. */
-static json_t *manifests_of(struct bootstrap *b)
+static json_t *manifests_of(struct bootstrap *b, enum ctl_exit code)
 {
 	const struct bootstrap_cluster *cluster;
 	json_t *list = json_array();
 
-	for (unsigned i = 0; b->dry_run && (cluster = bootstrap_cluster_at(b, i)); i++)
+	for (unsigned i = 0;
+	     code == CTL_DONE && b->dry_run && (cluster = bootstrap_cluster_at(b, i)); i++)
 		for (unsigned part = PART_FIRST; part < PART_COUNT; part++) {
 			struct buf text = buf_make(1 << 20);
 
@@ -109,6 +110,6 @@ enum ctl_exit bootstrap_answer(
 			     : "done",
 	    json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "action", action, "namespace",
 		b->namespace, "folder", text_or_null(b->out), "clusters", clusters_of(b),
-		"credentials", credentials_of(b), "manifests", manifests_of(b), "said",
+		"credentials", credentials_of(b), "manifests", manifests_of(b, code), "said",
 		lines_of(said)));
 }

@@ -81,7 +81,7 @@ int main(void)
 	    ".It Pa /run/understudy/canary.sock\nthe same, and what canaries meet\n.El\n"
 	    ".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n.It 0\ndone\n"
 	    ".It 1\nrefused, and nothing was changed\n"
-	    ".It 3\nnot known yet, or still running\n.It 4\nno daemon answers\n.It 64\nusage\n.El\n"
+	    ".It 3\nnot known yet, or still running\n.It 4\nno daemon answers, and nothing was asked\n.It 64\nusage\n.El\n"
 	    ".Pp\n.Cm sync diff\nends with 0 when the hubs are equal, 1 when they differ, above 1 "
 	    "when\n"
 	    "that is not known;\n.Cm audit\nwith 0 clean, 1 findings, 2 unverified.\n"

@@ -256,6 +256,8 @@ static void bootstrap_that_is_refused_says_how_far_it_got(void **state)
 	DROP("bootstrap", CTL_REFUSED, PAIR);
 	put_kubectl(good);
 	DROP("bootstrap", CTL_REFUSED, "bootstrap", "--hub", "a", "--hub", "b", "--out", folder);
+	DROP("bootstrap", CTL_REFUSED, PAIR, "--mirror", "/nonexistent");
+	DROP("bootstrap", CTL_REFUSED, PAIR, "--dry-run", "--mirror", "/nonexistent");
 	buf_clear(&out);
 	assert_int_equal(RUN("bootstrap", "--hub", "a", "-o", "json"), CTL_USAGE);
 	assert_int_equal(RUN("bootstrap", "--hub", "a", "-o", "yaml"), CTL_USAGE);
