@@ -542,9 +542,19 @@ static void M8_after_silence_a_write_is_looked_at(void **state)
 	assert_int_equal(item->copy, COPY_PRESENT);
 }
 
+static void H7_what_a_server_says_before_it_knows_its_policies(void **state)
+{
+	(void)state;
+	assert_true(engine_policy_unready("policy 'p': failed to configure policy: no params"));
+	assert_true(engine_policy_unready("policy 'p': failed to configure binding: no params"));
+	assert_true(engine_policy_unready("not yet ready to handle request"));
+	assert_false(engine_policy_unready("policy 'p' denied request: failed to configure"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STORY(H7_what_a_server_says_before_it_knows_its_policies),
 		STORY(C12_only_deletions_of_a_rejoin_are_waited_for),
 		STORY(I11_what_is_kept_or_gone_lets_its_namespace_go),
 		STORY(what_is_in_order_has_no_history),

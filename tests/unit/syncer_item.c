@@ -563,15 +563,6 @@ static void H7_what_may_never_be_changed(void **state)
 	assert_false(judge_is_immutable(item, "type"));
 }
 
-static void H7_what_a_server_says_before_it_knows_its_policies(void **state)
-{
-	(void)state;
-	assert_true(engine_policy_unready("policy 'p': failed to configure policy: no params"));
-	assert_true(engine_policy_unready("policy 'p': failed to configure binding: no params"));
-	assert_true(engine_policy_unready("not yet ready to handle request"));
-	assert_false(engine_policy_unready("policy 'p' denied request: failed to configure"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -597,7 +588,6 @@ int main(void)
 		STORY(finalizers_do_not_keep_what_goes_with_its_namespace),
 		STORY(a_namespace_waits_until_what_is_in_it_is_freed),
 		STORY(H7_what_may_never_be_changed),
-		STORY(H7_what_a_server_says_before_it_knows_its_policies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
