@@ -271,7 +271,7 @@ static bool can_go(struct request *request)
 	    silent_ns * WITNESS_PART > machine_threshold_ns(m))
 		admin_refuse(request,
 		    "a drill takes a Standby whose peer leads and is seen: nothing "
-		    "was tried");
+		    "was tried; promote --check asks the guards");
 	else if (drill_of(elector)->nonce || !request->client)
 		admin_refuse(request, "another drill is under way; one is done at a time");
 	else if (!admin_within_rate(drill_of(elector)->taken_ns, &drill_of(elector)->taken_count,

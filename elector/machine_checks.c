@@ -179,7 +179,7 @@ unsigned machine_checks(const struct machine *m, const struct machine_command *c
 	case COMMAND_ACKNOWLEDGE: check_block(&list, m); break;
 	case COMMAND_ACCEPT_PEER:
 		/* While a claim is made or given up the peer is what it was. */
-		add_state(&list, m, "none that passes",
+		add_state(&list, m, "one that lasts",
 		    (STATES_ALL & ~(STATES_CLAIM | BIT(STATE_INIT) | BIT(STATE_FATAL))) |
 			BIT(STATE_ACTIVE));
 		add_text(&list, "peer is another cluster than before", yes(m->peer.replaced), "yes",
