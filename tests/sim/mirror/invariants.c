@@ -332,12 +332,23 @@ void invariants_life(void)
 /* No number of writes: a restore raised the versions. */
 #define JUMP 500000000
 
+void invariants_on_identity(const char *cluster)
+{
+	the->exposed = strcmp(cluster, the->pinned) != 0;
+	the->misled = the->misled && !the->exposed;
+}
+
 void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version)
 {
 	char key[100];
 	json_int_t before;
 
-	if (strcmp(cluster, the->pinned) != 0)
+	if (strcmp(cluster, the->pinned) != 0) {
+		the->misled = !the->exposed;
+		return;
+	}
+	/* Whose list it is nobody can know before the source has said who it is. */
+	if (the->exposed)
 		return;
 	(void)snprintf(key, sizeof(key), "%d/%s", (int)filter->kind, filter->space);
 	before = json_integer_value(json_object_get(the->listed, key));

@@ -225,6 +225,8 @@ struct mirror {
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
 	bool confirmed;     /* a person let held deletions go */
+	bool exposed;       /* the last one that said who it is was a stranger */
+	bool misled;        /* a stranger's list came through, and it was not exposed since */
 	bool ever_believed; /* something was written while a stranger answered */
 	uint64_t writes, steps, archives, deletes;
 	int64_t last_write;
@@ -369,6 +371,8 @@ void invariants_on_request(const struct request *request);
 /* It is about to be done on the own hub. */
 void invariants_on_write(enum kube_verb verb, const struct place *place,
     const struct object *before, const json_t *body);
+/* The source said who it is. */
+void invariants_on_identity(const char *cluster);
 /* A list of that cluster came through whole. */
 void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version);
 void invariants_life(void); /* a new life remembers nothing */

@@ -243,10 +243,10 @@ static void on_seen(const struct msg_mirror_seen *seen)
 	the->held = seen->held_deletes;
 	the->regressed = seen->regressed;
 	/* A stranger's versions mean nothing, and its freeze ends soon after it (G6), but for what
-	 * was written of it before it was found out. */
+	 * was written of it before it was found out, and when it left before that. */
 	if (seen->regressed && the->server[SOURCE].epoch == 0 && !the->pinned_objects &&
 	    (!the->ever_stranger ||
-		(!the->ever_believed && the->now - the->stranger_left > S(120))))
+		(!the->ever_believed && !the->misled && the->now - the->stranger_left > S(120))))
 		broken("H10: a source that never went back in time is not frozen", "life %u",
 		    the->life);
 	/* C12: a whole pass ends the rejoin. */
@@ -334,7 +334,8 @@ void process_operate(void)
 		return;
 	message.sync_asked.operation = ++the->operation;
 	/* Who knows of no restore has nothing to accept. */
-	if (syncer->engine.regressed && (the->server[SOURCE].epoch || the->ever_believed)) {
+	if (syncer->engine.regressed &&
+	    (the->server[SOURCE].epoch || the->ever_believed || the->misled)) {
 		chaos_say("operator: accept-restore");
 		the->frozen = false;
 		the->accepted = true;

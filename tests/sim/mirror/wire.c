@@ -120,9 +120,11 @@ static void finish(struct request *request, int status, const json_t *body)
 	kube_done_fn *done = request->done;
 	void *arg = request->arg;
 	struct filter filter;
-	char cluster[37];
+	char cluster[37], uid[37];
 	uint64_t version;
-	bool listed;
+	bool listed, identity = done && status == 200 &&
+				request->target == CREDENTIAL_PEER_SYNCER &&
+				strcmp(request->path, "/api/v1/namespaces/kube-system") == 0;
 
 	if (done) {
 		if (body)
@@ -145,7 +147,10 @@ static void finish(struct request *request, int status, const json_t *body)
 	filter = request->filter;
 	memcpy(cluster, request->cluster, sizeof(cluster));
 	version = version_of(body);
+	(void)snprintf(uid, sizeof(uid), "%s", meta(body, "uid"));
 	drop(request);
+	if (identity)
+		invariants_on_identity(uid);
 	if (done)
 		done(arg, &answer);
 	if (listed)
