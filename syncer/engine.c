@@ -335,12 +335,25 @@ static int64_t backoff(struct engine *engine, const struct item *item, int64_t f
 	return wait_ns * (80 + (int64_t)((engine->random >> 33) % 41)) / 100;
 }
 
+/* The source's watch has told more since: an answer may be of before that, and what the watch has
+ * told once it does not tell again. */
+static bool has_told_more(const struct engine_order *order)
+{
+	return order->item->source_version != order->heard;
+}
+
+/* It was made anew while it was read: what was read is another object's, and of before. */
+static bool was_replaced(const struct engine_order *order, const struct rewrite_facts *facts)
+{
+	return has_told_more(order) && facts->version < order->item->source_version;
+}
+
 void engine_fetched(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *facts, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
 
-	if (judge_is_of_the_past(engine, item, facts)) {
+	if (judge_is_of_the_past(engine, item, facts) || was_replaced(order, facts)) {
 		/* A watch was quicker, or the source was restored, which its next proof of identity
 		 * tells (H10): in no case is this written. */
 		store_release(&engine->store, item);
@@ -354,13 +367,6 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	item->fetched_pass = engine->pass;
 	engine_take_source(item, facts);
 	engine_settle(engine, item, now_ns);
-}
-
-/* The source's watch has told more since: an answer may be of before that, and what the watch has
- * told once it does not tell again. */
-static bool has_told_more(const struct engine_order *order)
-{
-	return order->item->source_version != order->heard;
 }
 
 /* Of an object that this process never saw at the source nobody knows the uid: it is believed to be

@@ -100,6 +100,31 @@ static void read_that_is_older_than_the_watch_is_not_written(void **state)
 	assert_int_equal(pending(), 0);
 }
 
+static void read_of_the_object_before_it_was_made_anew_is_not_written(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+	struct rewrite_facts facts;
+	json_t *before;
+
+	(void)state;
+	change(slice, 7, 0);
+	store_release(&w.engine.store, item_of(slice));
+	take(&order, ENGINE_FETCH);
+	before = source_json(slice);
+	facts = facts_of(slice->kind, before);
+	vanish(slice);
+	slice->source = true;
+	slice->uid = ++w.uids;
+	change(slice, 8, 0);
+	hold(order.item, before, &facts);
+	engine_fetched(&w.engine, &order, &facts, w.now_ns);
+	json_decref(before);
+	run_for(60 * BASE_NS_PER_S);
+	assert_int_equal(kube_json_integer(json_object_get(slice->local, "spec"), "n", 0), 8);
+	assert_int_equal(pending(), 0);
+}
+
 static void archive_holds_the_version_that_was_judged(void **state)
 {
 	struct object *slice = slice_with_copy();
@@ -212,6 +237,7 @@ int main(void)
 		STORY(answer_after_the_end_makes_no_ghost),
 		STORY(look_that_is_older_than_the_watch_is_not_believed),
 		STORY(read_that_is_older_than_the_watch_is_not_written),
+		STORY(read_of_the_object_before_it_was_made_anew_is_not_written),
 		STORY(archive_holds_the_version_that_was_judged),
 		STORY(object_that_no_life_saw_may_have_left),
 		STORY(proof_that_is_older_than_the_watch_proves_nothing),
