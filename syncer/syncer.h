@@ -9,7 +9,7 @@
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
  *	outside    pure: what stays out, and what is referred to and not mirrored
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
- *	served.c   is a kind of mirror.kinds what it is said to be, and which version do both hubs serve?
+ *	served.c   a kind of mirror.kinds: is it what it is said to be, in which version on both?
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
  *	operate.c  what an operator asks for; diff.c with differ.c (pure): sync diff
