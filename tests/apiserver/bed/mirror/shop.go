@@ -333,7 +333,7 @@ func (r *run) shopGuarded(ctx context.Context) error {
 		return err
 	}
 	kill(pidOf(r.b, "syncer")) // the next one asks for its rights anew
-	r.audited(ctx, "listed kinds alone")
+	r.audited(ctx, "listed kinds alone", "")
 	return nil
 }
 
