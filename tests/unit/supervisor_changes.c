@@ -265,7 +265,7 @@ static void another_source_is_another_generation_alone(void **state)
 /* Each list holds each name once, everybody who stays and fits stays where it was. */
 static void random_lists(void **state)
 {
-	char name[8];
+	char name[16];
 
 	srand(7);
 	for (unsigned run = 0; run < 2000; run++) {

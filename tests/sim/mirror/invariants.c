@@ -334,8 +334,16 @@ void invariants_life(void)
 
 void invariants_on_identity(const char *cluster)
 {
-	the->exposed = strcmp(cluster, the->pinned) != 0;
-	the->misled = the->misled && !the->exposed;
+	bool stranger = strcmp(cluster, the->pinned) != 0;
+
+	/* What was listed since the granted one last said who it is may be of the stranger. */
+	if (stranger && !the->exposed) {
+		the->frozen = the->frozen && the->frozen_proven;
+		invariants_life();
+	}
+	the->frozen_proven = the->frozen && (the->frozen_proven || !stranger);
+	the->exposed = stranger;
+	the->misled = the->misled && !stranger;
 }
 
 void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version)

@@ -225,6 +225,7 @@ struct mirror {
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
 	bool confirmed;     /* a person let held deletions go */
+	bool frozen_proven; /* the granted one said who it is since */
 	bool exposed;       /* the last one that said who it is was a stranger */
 	bool misled;        /* a stranger's list came through, and it was not exposed since */
 	bool ever_believed; /* something was written while a stranger answered */
