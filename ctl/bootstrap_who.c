@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "ctl/bootstrap.h"
+#include "policy/kinds.h"
 
 #define PATIENCE_S      30 /* a new binding takes its time to reach the authorizer */
 #define TOKEN_MAX_BYTES 16384
@@ -49,7 +50,11 @@ bool bootstrap_identity_at(
 		identity->held_by = &b->hubs[hub];
 		if (!worker) {
 			identity->at = &b->hubs[of_hub[n].at_peer ? 1 - hub : hub];
-			identity->may = of_hub[n].may;
+			/* Without a mirror its accounts have no right but everybody's. */
+			identity->may =
+			    kinds_any(b->config) || !strstr(of_hub[n].name, "syncer")
+				? of_hub[n].may
+				: "create authorization.k8s.io/selfsubjectaccessreviews";
 			identity->may_not = of_hub[n].may_not;
 			(void)snprintf(
 			    identity->space, sizeof(identity->space), "%s", b->namespace);

@@ -317,6 +317,33 @@ static void the_map_goes_as_it_is_into_both_hubs_configurations(void **state)
 	drop(b);
 }
 
+/* A token is proven by a right that its account has: without a mirror, only everybody's. */
+static void tokens_are_proven_by_rights_that_they_have(void **state)
+{
+	static const struct {
+		const char *file, *syncer;
+	} cases[] = { { NULL, "create /namespaces" }, { SHOP, "create /namespaces" },
+		{ NONE, "create authorization.k8s.io/selfsubjectaccessreviews" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct err err = { "" };
+		struct bootstrap *b = parse(cases[i].file, CTL_DONE, &err);
+		struct bootstrap_identity identity;
+		unsigned seen = 0;
+
+		for (unsigned n = 0; bootstrap_identity_at(b, n, &identity); n++) {
+			if (strcmp(identity.account, "understudy-syncer") == 0 && ++seen)
+				assert_string_equal(identity.may, cases[i].syncer);
+			if (strcmp(identity.account, "understudy-publisher") == 0)
+				assert_string_equal(
+				    identity.may, "patch controller.kubeslice.io/clusters/status");
+		}
+		assert_int_equal(seen, 2);
+		drop(b);
+	}
+}
+
 static void what_the_loader_refuses_is_refused_with_its_line(void **state)
 {
 	static const struct {
@@ -400,6 +427,7 @@ int main(void)
 		cmocka_unit_test(labels_are_texts),
 		cmocka_unit_test(what_is_mirrored_is_noted),
 		cmocka_unit_test(the_map_goes_as_it_is_into_both_hubs_configurations),
+		cmocka_unit_test(tokens_are_proven_by_rights_that_they_have),
 		cmocka_unit_test(what_the_loader_refuses_is_refused_with_its_line),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_refused),
 	};
