@@ -5,6 +5,7 @@
  * for each member of a list; those from {{^NAME}} when it is. Pure. Called by bootstrap.c and
  * bootstrap_apply.c.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
