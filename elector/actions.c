@@ -371,8 +371,10 @@ static void show_event(struct elector *elector, const struct machine_event *even
 		show_peer(elector, false);
 	if (event->input == MACHINE_PROBE_SEEN) {
 		show_enforced(elector);
+		/* With nothing to try it on there is no answer, and nobody is woken for one. */
 		metric(elector, METRIC_FENCE_OK, NULL,
-		    m->probe_verdict == (m->role == HUB_LEADING ? PROBE_ACCEPTED : PROBE_FENCED)
+		    m->probe_verdict == PROBE_NO_OBJECT ? INT64_MIN
+		    : m->probe_verdict == (m->role == HUB_LEADING ? PROBE_ACCEPTED : PROBE_FENCED)
 			? MICRO
 			: 0);
 	}
