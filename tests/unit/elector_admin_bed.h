@@ -203,6 +203,7 @@ static inline int tear_down(void **state)
 	admin_close(elector);
 	loop_timer_cancel(role.loop, &elector->wake);
 	loop_free(role.loop);
+	json_decref(elector->record.history);
 	free(elector);
 	buf_free(&out);
 	return 0;
