@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"understudy.test/bed/kube"
-	"understudy.test/bed/pair"
 )
 
 // controllerPatience is for the cluster's controllers, which work in rounds.
@@ -97,8 +95,14 @@ func (s *suite) bindings(ctx context.Context) error {
 	})
 	s.report("without bindings nothing is fenced", text(err))
 	kube.Pause(ctx, forgotten)
-	if err := s.applyPolicies(ctx); err != nil {
-		return err
+	for _, b := range list.Items() {
+		metadata := b["metadata"].(map[string]any)
+		delete(metadata, "uid")
+		delete(metadata, "resourceVersion")
+		b["apiVersion"], b["kind"] = "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"
+		if _, err := admin.Create(ctx, policyBindings.Path("", ""), b); err != nil {
+			return err
+		}
 	}
 	for _, role := range []string{"Standby", "Leading", "Standby", "Rejoining", "Standby"} {
 		if err := s.become(ctx, role); err != nil {
@@ -115,10 +119,6 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-func (s *suite) applyPolicies(ctx context.Context) error {
-	return s.pair.Apply(ctx, s.accounts["admin"].client, map[string]string{"N": pair.Namespace}, filepath.Join("policy", "admission", "hub.yaml"))
 }
 
 // selfMade: admission lets no syncer give itself every right in a mirrored namespace. If it had
