@@ -211,16 +211,10 @@ static void put_mirrored(const struct mirror *m, struct buf *out)
 		buf_puts(out, "false");
 }
 
-static bool is_default_label(const struct us_config *config)
-{
-	return strcmp(config_text_at(config, config->mirror_label.key), KIND_OWNER_LABEL) == 0 &&
-	       strcmp(config_text_at(config, config->mirror_label.value), KIND_OWNER_VALUE) == 0;
-}
-
 /* The default stands as plain words; others are quoted, for a value may read as a number. */
 static void put_labels(const struct us_config *config, struct buf *out)
 {
-	const char *quote = is_default_label(config) ? "" : "\"";
+	const char *quote = kinds_owner_chooses(config) ? "" : "\"";
 
 	buf_printf(out, "{%s%s%s: %s%s%s}", quote, config_text_at(config, config->mirror_label.key),
 	    quote, quote, config_text_at(config, config->mirror_label.value), quote);
@@ -234,7 +228,7 @@ static void put_note(const struct us_config *config, const struct mirror *m, str
 
 	for (unsigned k = 0; k < KIND_LISTED; k++)
 		off += !m->rows[k].on;
-	if (set && is_default_label(config) && !off && !m->other_count)
+	if (set && kinds_owner_chooses(config) && !off && !m->other_count)
 		return;
 	buf_printf(out, ", annotations: {" BOOTSTRAP_MIRROR_NOTE ": \"set %s, namespaces %s=%s",
 	    set ? "kubeslice" : "none", config_text_at(config, config->mirror_label.key),

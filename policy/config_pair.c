@@ -225,14 +225,6 @@ static uint64_t add_written(
 	return hash * FNV_PRIME;
 }
 
-static bool has_default_label(const struct us_config *config)
-{
-	const struct config_label *label = &config->mirror_label;
-
-	return strcmp(config_text_at(config, label->key), KIND_OWNER_LABEL) == 0 &&
-	       strcmp(config_text_at(config, label->value), KIND_OWNER_VALUE) == 0;
-}
-
 uint64_t config_pair_hash(const struct us_config *config)
 {
 	uint64_t hash = FNV_OFFSET, workers = 0;
@@ -251,7 +243,7 @@ uint64_t config_pair_hash(const struct us_config *config)
 	hash = (hash ^ workers) * FNV_PRIME;
 	hash = (hash ^ config->mirror_set) * FNV_PRIME;
 	/* Where they are not used, a hub of a version without them has the same sum. */
-	if (!has_default_label(config) || config->kind_count || config->skip_count) {
+	if (!kinds_owner_chooses(config) || config->kind_count || config->skip_count) {
 		hash = add_written(hash, config, put_label);
 		hash = add_written(hash, config, put_kinds);
 		hash = add_written(hash, config, put_skips);

@@ -33,6 +33,22 @@ bool kinds_any(const struct us_config *config)
 	return config->mirror_set == CONFIG_MIRROR_KUBESLICE || config->kind_count > 0;
 }
 
+bool kinds_any_each(const struct kind_row rows[KIND_COUNT])
+{
+	for (unsigned kind = 0; kind < KIND_COUNT; kind++)
+		if (rows[kind].on && rows[kind].each)
+			return true;
+	return false;
+}
+
+bool kinds_owner_chooses(const struct us_config *config)
+{
+	const struct config_label *label = &config->mirror_label;
+
+	return strcmp(config_text_at(config, label->key), KIND_OWNER_LABEL) == 0 &&
+	       strcmp(config_text_at(config, label->value), KIND_OWNER_VALUE) == 0;
+}
+
 enum kind kinds_by_resource(
     const struct kind_row rows[KIND_COUNT], const char *group, const char *resource)
 {

@@ -50,6 +50,10 @@ extern const struct kind_row kinds_default[KIND_COUNT];
 unsigned kinds_of(const struct us_config *config, struct kind_row rows[KIND_COUNT]);
 /* Is there a mirror at all? Namespaces are on exactly then. */
 bool kinds_any(const struct us_config *config);
+/* Is one mirrored that is read by a right in each mirrored namespace? */
+bool kinds_any_each(const struct kind_row rows[KIND_COUNT]);
+/* Are Namespaces chosen by KubeSlice's own label, as by default? */
+bool kinds_owner_chooses(const struct us_config *config);
 /* The slot of that resource, on or not; KIND_COUNT: none. */
 enum kind kinds_by_resource(
     const struct kind_row rows[KIND_COUNT], const char *group, const char *resource);

@@ -190,7 +190,8 @@ static void put_names(const struct us_config *config, const char *names, struct 
 		buf_puts(out, names);
 }
 
-/* Those of namespaces come by a binding in each, which is nobody's business elsewhere. */
+/* A kind with a right in each mirrored namespace (kind_row.each) is in no row: nobody has it
+ * elsewhere. */
 static void put_resources(
     const struct kind_row kinds[KIND_COUNT], const char *resources, struct buf *out)
 {
@@ -211,7 +212,7 @@ static bool is_mirrored(const struct kind_row kinds[KIND_COUNT], enum mirrored m
 	case ANY: return kinds[KIND_NAMESPACE].on;
 	case ROLES: return kinds[KIND_ROLE].on;
 	case ROLE_BINDINGS: return kinds[KIND_ROLE_BINDING].on;
-	case EACH: return kinds[KIND_SECRET].on || kinds[KIND_SERVICE_ACCOUNT].on;
+	case EACH: return kinds_any_each(kinds);
 	default: return true;
 	}
 }

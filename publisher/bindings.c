@@ -199,22 +199,11 @@ static const struct kube_watch_ops watch_ops = {
 	.on_error = on_error,
 };
 
-/* Kinds that are read in each namespace by a right of their own there. */
-static bool binds(const struct us_config *config)
-{
-	struct kind_row rows[KIND_COUNT];
-	unsigned count = kinds_of(config, rows);
-	bool some = false;
-
-	for (unsigned kind = 0; kind < count; kind++)
-		some = some || (rows[kind].on && rows[kind].each);
-	return some;
-}
-
 void bindings_begin(struct publisher *publisher)
 {
 	const struct us_config *config = role_config(publisher->process);
 	struct buf query = buf_make(1024), label = buf_make(512);
+	struct kind_row kinds[KIND_COUNT];
 	struct kube_watch_options options = { .target = CREDENTIAL_PUBLISHER,
 		.path = "/api/v1/namespaces",
 		.deadline_ms = OTHER_REQUEST_MS };
@@ -228,7 +217,8 @@ void bindings_begin(struct publisher *publisher)
 	publisher->namespaces = calloc(NAMESPACES_MAX, sizeof(struct mirrored *));
 	CHECK(publisher->namespaces);
 	publisher->binding_timer = (struct loop_timer){ .fire = on_timer, .arg = publisher };
-	publisher->binds = binds(config);
+	(void)kinds_of(config, kinds);
+	publisher->binds = kinds_any_each(kinds);
 	config_put_label(config, &config->mirror_label, &label);
 	kube_url_query(&query, "labelSelector", label.data);
 	options.query = query.data;
