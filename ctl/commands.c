@@ -192,7 +192,7 @@ static const struct command commands[] = {
 	    "values.\n"
 	    "The line `pair` is a sum over what must be equal on both hubs (hubs, namespace, "
 	    "workers,\n"
-	    "mirror.set), to be compared over the phone.\n"
+	    "what is mirrored), to be compared over the phone.\n"
 	    "Exit: 0 right, 1 not.\n",
 	    check_config_command },
 	{ "bootstrap",

@@ -17,8 +17,6 @@
 
 #define MARK(name)        "ha.kubeslice.io/" name
 #define DEFAULT_NAMESPACE "kubeslice-controller"
-#define LEASE             "kubeslice-controller-ha"
-#define PEER_LEASE        "kubeslice-controller-ha-peer"
 #define SHOWN             8
 
 struct words {
@@ -87,10 +85,10 @@ static json_t *read_records(const struct words *words, enum ctl_exit *code, stru
 	const char *const asked[][8] = {
 		{ "get", "hubroles.ha.kubeslice.io", "self", "-o", "json", "--ignore-not-found",
 		    NULL },
-		{ "get", "leases.coordination.k8s.io", LEASE, "-n", words->namespace, "-o", "json",
-		    "--ignore-not-found" },
-		{ "get", "leases.coordination.k8s.io", PEER_LEASE, "-n", words->namespace, "-o",
-		    "json", "--ignore-not-found" },
+		{ "get", "leases.coordination.k8s.io", KUBE_LEASE_NAME, "-n", words->namespace,
+		    "-o", "json", "--ignore-not-found" },
+		{ "get", "leases.coordination.k8s.io", KUBE_LEASE_PEER_NAME, "-n", words->namespace,
+		    "-o", "json", "--ignore-not-found" },
 	};
 	json_t *records = json_object();
 
@@ -105,7 +103,7 @@ static json_t *read_records(const struct words *words, enum ctl_exit *code, stru
 		err_set(err,
 		    "there is neither HubRole self nor Lease %s in %s: no understudyd has run for "
 		    "this cluster",
-		    LEASE, words->namespace);
+		    KUBE_LEASE_NAME, words->namespace);
 		*code = CTL_REFUSED;
 	}
 	return records;

@@ -113,6 +113,7 @@ static bool read_choice(
 	return row_is_wrong(r, row, value, "is none of the choices");
 }
 
+/* A choice, for which the schema has a type of its own. */
 static bool read_boolean(
     struct reader *r, const struct key_row *row, const struct yaml_value *value, void *base)
 {

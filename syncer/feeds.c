@@ -109,7 +109,7 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	if (answer->class == KUBE_NO_RESOURCE) {
 		feed->parked = feed->counts = true;
 		loop_timer_set(feed->syncer->loop, &feed->timer, now_ns);
-		served_elsewise(feed);
+		served_find_version(feed);
 	} else if (answer->class == KUBE_FORBIDDEN && feed->space) {
 		bool lag = now_ns - feed->started_ns < RIGHTS_LAG_NS;
 

@@ -280,7 +280,7 @@ static void on_own(void *arg, const struct kube_answer *answer)
 	take(arg, SIDE_COPIES, answer);
 }
 
-void served_elsewise(struct feed *feed)
+void served_find_version(struct feed *feed)
 {
 	struct versions *versions = &feed->syncer->versions;
 

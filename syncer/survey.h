@@ -25,7 +25,7 @@ struct survey {
 struct survey_feeds {
 	const char *source_fault, *copies_fault; /* NULL: none */
 	bool source_counts, copies_counts;       /* these faults make the mirror incomplete (C5) */
-	bool misfit;                             /* it is not what mirror.kinds says */
+	bool misfit;                             /* a feed's misfit */
 	bool listed;                             /* a whole pass of the source is there */
 	uint64_t version; /* of the source, that was reached everywhere; 0: not listed */
 };

@@ -9,7 +9,7 @@
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
  *	outside    pure: what stays out, and what is referred to and not mirrored
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
- *	served.c   a kind of mirror.kinds: is it what it is said to be, in which version on both?
+ *	served.c   how the hubs serve a kind: as mirror.kinds says, and under which version
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
  *	operate.c  what an operator asks for; diff.c with differ.c (pure): sync diff
@@ -57,8 +57,9 @@ struct feed {
 	bool synced;      /* one whole list since its start, or since the grant */
 	bool parked;      /* the kind is missing there (M7) */
 	bool counts;      /* its fault makes the mirror incomplete (C5) */
-	bool misfit;      /* it is not what mirror.kinds says it is */
-	bool fits;        /* it was seen to be */
+	bool misfit;      /* parked for a person: it is not what mirror.kinds says, or the hubs have
+			     no version in common */
+	bool fits;        /* it was seen to be what mirror.kinds says */
 	uint64_t request; /* that asks for it, 0: none */
 	bool bad_object;  /* the present list shows one that cannot be mirrored */
 	char fault[256];
@@ -105,7 +106,7 @@ struct syncer {
 	/* The grant (H9). */
 	char source_uid[37];
 	uint64_t term;  /* as granted; copies bear the engine's: whose data it is */
-	bool mirrors;   /* mirror.set is not none */
+	bool mirrors;   /* there is a kind to mirror */
 	bool has_grant; /* one was given since the start; granted in the engine: not paused */
 
 	uint64_t verify_id, newest_id; /* requests under way, 0: none */
@@ -171,7 +172,7 @@ struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, stru
  * it. False: nothing needs to be asked. */
 bool served_ask(struct feed *feed);
 /* Its server does not know the kind: looks for a version that both servers know. */
-void served_elsewise(struct feed *feed);
+void served_find_version(struct feed *feed);
 /* Does an APIResourceList serve the kind as its row says? Also when it does not serve it at all;
  * why: what is otherwise. */
 bool served_fits(const struct kind_row *row, const json_t *list, char *why, size_t size);
