@@ -1,7 +1,7 @@
 package leader
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -49,27 +49,28 @@ type span struct{ begin, end time.Time }
 
 // inCalls is for how long, between two moments, at least one call was under way at a hub's API server.
 func inCalls(dir string, h *pair.Hub, from, to time.Time) (time.Duration, error) {
-	f, err := os.Open(auditLog(dir, h.Name))
+	path := auditLog(dir, h.Name)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
 	var calls []span
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // it is being written: a call of later
+		}
 		var call struct{ RequestReceivedTimestamp, StageTimestamp time.Time }
-		if err := json.Unmarshal(lines.Bytes(), &call); err != nil {
-			return 0, fmt.Errorf("%s: %w", f.Name(), err)
+		if err := json.Unmarshal(line, &call); err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
 		}
 		if call.StageTimestamp.After(from) && call.RequestReceivedTimestamp.Before(to) {
 			calls = append(calls, span{call.RequestReceivedTimestamp, call.StageTimestamp})
 		}
 	}
 	if len(calls) == 0 {
-		return 0, fmt.Errorf("%s: no call between %s and %s", f.Name(), from, to)
+		return 0, fmt.Errorf("%s: no call between %s and %s", path, from, to)
 	}
-	return covered(calls, from, to), lines.Err()
+	return covered(calls, from, to), nil
 }
 
 // covered is how much of the time between two moments lies in at least one span.

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	clusterRoles = kube.Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Name: "clusterroles"}
+	clusterRoles = rbac("clusterroles")
 	gateways     = crd("worker", "workerslicegateways")
 )
 

@@ -56,18 +56,13 @@ func space(name string, labels map[string]any) kube.Object {
 	return kube.Object{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name, "labels": labels}}
 }
 
-func quality(name string) kube.Object {
-	return kube.Object{"apiVersion": "controller.kubeslice.io/v1alpha1", "kind": "SliceQoSConfig", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"queueType": "HTB", "priority": 1, "tcType": "BANDWIDTH_CONTROL", "bandwidthCeilingKbps": 5120,
-			"bandwidthGuaranteedKbps": 2560, "dscpClass": "AF11"}}
-}
+func quality(name string) kube.Object { return named(rowOf("SliceQoSConfig").spare, name) }
 
 func deployment(name string) kube.Object {
 	labels := map[string]any{"app": name}
-	return kube.Object{"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"name": name, "labels": map[string]any{copyLabel: "active"}},
+	return labelled(kube.Object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"selector": map[string]any{"matchLabels": labels}, "template": map[string]any{
-			"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}}}}
+			"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}}}})
 }
 
 // labelled is an object with the mirror's label, as the syncer writes it.
@@ -193,7 +188,8 @@ func (r *run) fenced(ctx context.Context, name, method, path string, o kube.Obje
 const byHand = "by-hand"
 
 var (
-	clusterRoleBindings = kube.Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Name: "clusterrolebindings"}
+	clusterRoleBindings = rbac("clusterrolebindings")
+	syncerRole          = clusterRoles.Path("", "understudy-syncer")
 )
 
 // give lets hub-b's syncer create a kind, by hand; take takes it back.
@@ -348,5 +344,3 @@ func (r *run) listRefused(ctx context.Context) error {
 	r.check("and has changed nothing", err)
 	return nil
 }
-
-var syncerRole = kube.Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Name: "clusterroles"}.Path("", "understudy-syncer")

@@ -228,10 +228,7 @@ func (r *run) planLists(word string, times int, f fault.Fault) {
 // manyObjects: more than a page of one kind, from a server without WatchList.
 func (r *run) manyObjects(ctx context.Context) error {
 	const many = 620
-	sample := rows()[8].spare
-	if rows()[8].resource != qualities {
-		return errors.New("the row of SliceQoSConfig is another one")
-	}
+	sample := rowOf("SliceQoSConfig").spare
 	var group sync.WaitGroup
 	failed := make(chan error, 8)
 	for worker := range 8 {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"understudy.test/bed/kube"
@@ -59,6 +60,11 @@ func rows() []row {
 		{"WorkerServiceImport", imports, pair.Project, "ledger-shop-green-worker-2", spare("worker", "WorkerServiceImport", map[string]any{"sliceName": "green"})},
 		{"Secret", kube.Secrets, pair.Project, "green-worker-1-worker-2", secret("spare", "Opaque", map[string]any{"k": "djE="})},
 	}
+}
+
+func rowOf(kind string) row {
+	all := rows()
+	return all[slices.IndexFunc(all, func(r row) bool { return r.kind == kind })]
 }
 
 func spare(group, kind string, spec map[string]any) kube.Object {

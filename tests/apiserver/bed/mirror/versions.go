@@ -47,10 +47,7 @@ func serve(ctx context.Context, h *pair.Hub, resource kube.Resource, versions ..
 // otherVersions: the hubs are upgraded one after the other, so that they serve a kind under different
 // versions for a while.
 func (r *run) otherVersions(ctx context.Context) error {
-	exports := rows()[7]
-	if exports.kind != "ServiceExportConfig" {
-		return fmt.Errorf("the row of ServiceExportConfig is that of %s", exports.kind)
-	}
+	exports := rowOf("ServiceExportConfig")
 	old := exports.resource
 	newer := old
 	newer.Version = "v1alpha2"

@@ -204,10 +204,7 @@ func (r *run) frozen(ctx context.Context) error {
 // removed: one CRD goes on each hub while it is watched, with all objects of its kind. The Standby's
 // comes back, the Active's first as another kind under the old name.
 func (r *run) removed(ctx context.Context) error {
-	exports := rows()[7]
-	if exports.kind != "ServiceExportConfig" {
-		return errors.New("the row of ServiceExportConfig is another one")
-	}
+	exports := rowOf("ServiceExportConfig")
 	path := exports.resource.Path(exports.namespace, exports.sample)
 	before, err := r.b.Admin.Get(ctx, path)
 	if err != nil {
