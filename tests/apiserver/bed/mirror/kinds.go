@@ -89,16 +89,7 @@ func (r *run) startBeside(ctx context.Context) error {
 		return err
 	}
 	r.pair.Mirror = path
-	if err := r.pair.Bootstrap(ctx); err != nil {
-		return err
-	}
-	if err := r.a.Start(); err != nil {
-		return err
-	}
-	if err := r.leads(ctx, r.a); err != nil {
-		return err
-	}
-	if _, err := r.a.ApplySamples(ctx); err != nil {
+	if err := r.startSource(ctx); err != nil {
 		return err
 	}
 	if err := r.create(ctx, configMaps, configMap("big", "accepted")); err != nil {

@@ -137,6 +137,17 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.proxy(); err != nil {
 		return err
 	}
+	if err := r.startSource(ctx); err != nil {
+		return err
+	}
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	return r.armed(ctx, r.b)
+}
+
+// startSource installs both hubs and lets hub-a lead, with the samples.
+func (r *run) startSource(ctx context.Context) error {
 	if err := r.pair.Bootstrap(ctx); err != nil {
 		return err
 	}
@@ -146,13 +157,8 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.leads(ctx, r.a); err != nil {
 		return err
 	}
-	if _, err := r.a.ApplySamples(ctx); err != nil {
-		return err
-	}
-	if err := r.b.Start(); err != nil {
-		return err
-	}
-	return r.armed(ctx, r.b)
+	_, err := r.a.ApplySamples(ctx)
+	return err
 }
 
 // role waits for HubRole/self, the API server's own view of the hub.
