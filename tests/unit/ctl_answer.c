@@ -4,7 +4,6 @@
  * person. Method: a kubectl of our own, and a played daemon; real servers are the scenarios'.
  */
 #include <stdarg.h>
-#include <sys/stat.h>
 
 #include "ctl/answer.h"
 #include "ctl/check_config.h"
@@ -15,17 +14,7 @@
 #define NAME "archive-3-0123456789abcdef"
 
 static json_t *schema;
-static char script[96], folder[96];
-
-static void put_kubectl(const char *text)
-{
-	FILE *file = fopen(script, "w");
-
-	assert_non_null(file);
-	(void)fprintf(file, "#!/bin/sh\nall=\" $* \"\n%s\n", text);
-	(void)fclose(file);
-	assert_int_equal(chmod(script, 0755), 0);
-}
+static char folder[96];
 
 /* The answer that is in `out`, which is one of that command's; the caller's. */
 static json_t *answer_of(const char *command)
@@ -336,7 +325,7 @@ static void leftovers_are_listed_and_written(void **state)
 	DROP(name, CTL_DONE, "sync", "confirm-deletes", "--context", "a", "--yes", "hub-a");
 	DROP(name, CTL_REFUSED, "sync", "confirm-deletes", "--context", "a");
 	DROP(name, CTL_REFUSED, "sync", "unpark", "--context", "a", "--yes", "hub-a");
-	(void)snprintf(changed, sizeof(changed), "%s.changed", script);
+	(void)snprintf(changed, sizeof(changed), "%s/kubectl.changed", directory);
 	(void)fclose(fopen(changed, "w"));
 	answer =
 	    BOTH(name, CTL_REFUSED, "sync", "confirm-deletes", "--context", "a", "--yes", "hub-a");
@@ -379,15 +368,11 @@ static void words_of_others_stay_json(void **state)
 
 static int begin(void **state)
 {
-	char place[600];
-
 	schema = json_load_file("docs/answers.schema.json", JSON_REJECT_DUPLICATES, NULL);
-	if (!schema || make_directory(state) != 0)
+	if (!schema || make_kubectl_directory(state) != 0)
 		return -1;
-	(void)snprintf(script, sizeof(script), "%s/kubectl", directory);
 	(void)snprintf(folder, sizeof(folder), "%s/out", directory);
-	(void)snprintf(place, sizeof(place), "%s:%.500s", directory, getenv("PATH"));
-	return setenv("PATH", place, 1);
+	return 0;
 }
 
 static int end(void **state)
@@ -395,7 +380,6 @@ static int end(void **state)
 	char command[200];
 
 	json_decref(schema);
-	(void)unlink(script);
 	/* What a bootstrap that was refused has made. */
 	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
 	(void)!system(command);

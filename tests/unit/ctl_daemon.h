@@ -1,6 +1,6 @@
 /*
  * The daemon's two sockets, played by a child from a script of answers, for tests of understudyctl:
- * it keeps the requests. Included by one test program each.
+ * it keeps the requests; and a kubectl. Included by one test program each.
  */
 #ifndef TESTS_CTL_DAEMON_H
 #define TESTS_CTL_DAEMON_H
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,15 +38,42 @@ static inline int make_directory(void **state)
 	return freopen("/dev/null", "r", stdin) ? 0 : -1; /* no terminal */
 }
 
+/* The same, where a kubectl is looked for first. */
+static inline int make_kubectl_directory(void **state)
+{
+	char place[600];
+
+	if (make_directory(state) != 0)
+		return -1;
+	(void)snprintf(place, sizeof(place), "%s:%.500s", directory, getenv("PATH"));
+	return setenv("PATH", place, 1);
+}
+
+/* A kubectl of these lines of shell, with its words in $all. */
+static inline void put_kubectl(const char *text)
+{
+	char script[96];
+	FILE *file;
+
+	(void)snprintf(script, sizeof(script), "%s/kubectl", directory);
+	file = fopen(script, "w");
+	assert_non_null(file);
+	(void)fprintf(file, "#!/bin/sh\nall=\" $* \"\n%s\n", text);
+	(void)fclose(file);
+	assert_int_equal(chmod(script, 0755), 0);
+}
+
 static inline int remove_directory(void **state)
 {
-	char admin[96];
+	char other[96];
 
 	(void)state;
 	(void)unlink(path);
 	(void)unlink(requests);
-	(void)snprintf(admin, sizeof(admin), "%s/admin.sock", directory);
-	(void)unlink(admin);
+	(void)snprintf(other, sizeof(other), "%s/admin.sock", directory);
+	(void)unlink(other);
+	(void)snprintf(other, sizeof(other), "%s/kubectl", directory);
+	(void)unlink(other);
 	return rmdir(directory);
 }
 

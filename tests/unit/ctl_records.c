@@ -3,9 +3,6 @@
  * peer; what ran out leads nobody; records of another shape are unknown values. Method: records
  * made by hand, and a kubectl of our own; real ones are the runbook's (bed scenario runbook).
  */
-#include <stdarg.h>
-#include <sys/stat.h>
-
 #include "ctl/records.h"
 #include "tests/unit/ctl_daemon.h"
 
@@ -24,8 +21,6 @@
 	"\"from\":\"init\",\"to\":\"standby\",\"term\":0,\"reason\":\"r1\"},{\"time\":\"t2\","     \
 	"\"from\":\"opening\",\"to\":\"active\",\"term\":3,\"reason\":\"r2\"}]}}"
 #define RENEWED_US (1767225600LL * 1000000)
-
-static char script[96];
 
 static const char *shown(const char *text, long long now_us)
 {
@@ -73,16 +68,6 @@ static void records_of_another_shape(void **state)
 	    strchr(shown("{\"lease\":{\"spec\":{\"holderIdentity\":\"\\u001b[2J\"}}}", 0), '\x1b'));
 }
 
-static void put_kubectl(const char *text)
-{
-	FILE *file = fopen(script, "w");
-
-	assert_non_null(file);
-	(void)fprintf(file, "#!/bin/sh\nall=\" $* \"\n%s\n", text);
-	(void)fclose(file);
-	assert_int_equal(chmod(script, 0755), 0);
-}
-
 static void asked_by_kubectl(void **state)
 {
 	(void)state;
@@ -119,23 +104,6 @@ static void asked_by_kubectl(void **state)
 	assert_int_equal(out.len, 0);
 }
 
-static int begin(void **state)
-{
-	char place[600];
-
-	if (make_directory(state) != 0)
-		return -1;
-	(void)snprintf(script, sizeof(script), "%s/kubectl", directory);
-	(void)snprintf(place, sizeof(place), "%s:%.500s", directory, getenv("PATH"));
-	return setenv("PATH", place, 1);
-}
-
-static int end(void **state)
-{
-	(void)unlink(script);
-	return remove_directory(state);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -143,5 +111,5 @@ int main(void)
 	const struct CMUnitTest tests[] = { TEST(who_led_last), TEST(records_of_another_shape),
 		TEST(asked_by_kubectl) };
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, make_kubectl_directory, remove_directory);
 }
