@@ -6,11 +6,13 @@
  * seed and knobs are the same steps.
  *
  *   server.c      what an API server does with a request
+ *   paths.c       of what a request's path speaks; discovery
  *   watch.c       its lists, watches and history
  *   cluster.c     the controllers of a cluster: namespaces, collector, tokens
  *   wire.c        kube/client.h: requests on their way, and what happens to them there
  *   process.c     clock, timers, role_*: one life of the syncer, and the elector beside it
  *   people.c      what people and controllers do on both hubs
+ *   kinds.c       kinds that a server loses, calls otherwise or serves under another version
  *   invariants.c  what must hold of each request and write
  *   equal.c       liveness: is the copy what docs/mirror.md says it is
  *   chaos.c       a schedule from a seed: safety, then liveness
@@ -91,6 +93,8 @@ struct change {
 };
 
 #define MAX_OBJECTS 1024
+
+#define SERVER_NEWER "v9" /* the version of a hub that is upgraded */
 
 struct server {
 	unsigned id;
@@ -260,7 +264,6 @@ struct reply {
 	char warning[128];
 	int retry_after_s;
 };
-#define SERVER_NEWER "v9"
 
 struct place {
 	bool known;
@@ -289,19 +292,20 @@ void server_refuse(struct reply *reply, int status, const char *reason, const ch
 void server_save(struct server *server);
 /* ahead: no version falls, all jump (etcd's --bump-revision). */
 void server_restore(struct server *server, bool ahead);
-bool place_of(const char *path, struct place *place);
-bool server_knows(const struct server *server, enum kind kind, const char *version);
-/* What it says of the kinds of a group. False: the path is no such question. */
-bool server_discover(const struct server *server, const char *path, struct reply *reply);
-/* Has it the label by which objects of its kind are mirrored? */
-bool is_labelled(enum kind kind, const json_t *value);
-/* mirror.skip names it. */
-bool is_skipped(enum kind kind, const char *space, const char *name);
 bool namespace_is_mirrored(const struct server *server, const char *space);
 const char *meta(const json_t *value, const char *key);
 const char *label_of(const json_t *value, const char *key);
 const char *note_of(const json_t *value, const char *key);
 uint64_t version_of(const json_t *value);
+
+/* --- paths.c --------------------------------------------------------------------------------- */
+
+/* False: of no kind that the configuration knows. */
+bool place_of(const char *path, struct place *place);
+/* Under that version. */
+bool server_knows(const struct server *server, enum kind kind, const char *version);
+/* What it says of the kinds of a group. False: the path is no such question. */
+bool server_discover(const struct server *server, const char *path, struct reply *reply);
 
 /* --- watch.c --------------------------------------------------------------------------------- */
 
@@ -377,6 +381,10 @@ void invariants_on_identity(const char *cluster);
 /* A list of that cluster came through whole. */
 void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version);
 void invariants_life(void); /* a new life remembers nothing */
+/* Has it the label by which objects of its kind are mirrored? */
+bool is_labelled(enum kind kind, const json_t *value);
+/* mirror.skip names it. */
+bool is_skipped(enum kind kind, const char *space, const char *name);
 
 /* --- kinds.c --------------------------------------------------------------------------------- */
 
