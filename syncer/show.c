@@ -102,7 +102,7 @@ static void send_kinds(struct syncer *syncer, const struct survey *survey,
 
 		if (kind_other_version((enum kind)kind) && !row.fault.n) {
 			(void)snprintf(other, sizeof(other),
-			    "mirrored as %.60s: not both hubs serve %.60s", is->version,
+			    "mirrored as %.60s: not both hubs served %.60s", is->version,
 			    kind_other_version((enum kind)kind));
 			row.fault = str_of(other);
 		}

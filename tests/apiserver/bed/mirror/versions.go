@@ -76,7 +76,7 @@ func (r *run) otherVersions(ctx context.Context) error {
 		return err
 	}
 	r.check("a kind that this hub serves under another version only is mirrored under that, and that is told",
-		kind("Synced", "mirrored as v1alpha2: not both hubs serve v1alpha1"))
+		kind("Synced", "mirrored as v1alpha2: not both hubs served v1alpha1"))
 	r.check("what is made meanwhile crosses", crosses("under-v1alpha2", newer))
 	r.check("the mirror is complete with it", r.armed(ctx, r.b))
 	r.ctlCheck(ctx, "sync diff compares it under that version", r.b, 0, []string{"all are equal"}, "sync", "diff", exports.kind)
