@@ -2,8 +2,8 @@
  * The manifests of bootstrap (see bootstrap.h): the templates of policy/ filled by the words of the
  * command line and by the rows of the mirror. A template is YAML in Mustache's notation:
  * {{NAME}} is a value; the lines from {{#NAME}} to {{/NAME}} are there when it is not empty, once
- * for each member of a list; those from {{^NAME}} when it is. Pure. Called by bootstrap.c and
- * bootstrap_apply.c.
+ * for each member of a list; those from {{^NAME}} when it is empty. Pure. Called by
+ * bootstrap.c, bootstrap_apply.c and bootstrap_answer.c.
  */
 #include <stdarg.h>
 #include <stdio.h>

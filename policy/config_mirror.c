@@ -1,6 +1,6 @@
 /*
  * Which kinds a person may list, which objects may be left out (see the header). No I/O. Called by
- * config_check.c, config_pair.c and the loader.
+ * config_check.c and config_pair.c, by the loader, the supervisor's changes.c and the publisher.
  */
 #include "policy/config_mirror.h"
 

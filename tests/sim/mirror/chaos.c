@@ -473,14 +473,10 @@ uint32_t chaos_knobs(uint64_t seed)
 		if (chaos_random(100) < 30)
 			knobs |= 1u << knob;
 	/* Another cluster in its place is rare, and hides much else. */
-	if (getenv("MASK"))
-		knobs &= ~(uint32_t)strtoul(getenv("MASK"), NULL, 16);
 	if (chaos_random(100) < 70)
 		knobs &= ~(1u << KNOB_OTHER);
 	if (chaos_random(100) < 40)
 		knobs |= 1u << KNOB_LISTED;
-	else
-		knobs &= ~(1u << KNOB_LISTED);
 	if (chaos_random(100) < 50)
 		knobs |= 1u << KNOB_VERSIONS;
 	the = was;

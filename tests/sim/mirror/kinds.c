@@ -2,8 +2,6 @@
  * What becomes of a server's kinds while they are mirrored: one is missing for a while, called
  * otherwise, or served under another version (M7, M10).
  */
-#include <stdlib.h>
-
 #include "tests/sim/mirror/mirror.h"
 
 /* One hub is upgraded and serves the kind under another version only; the other hub knows both, as
