@@ -273,6 +273,10 @@ static void there_is_a_bound_to_each_list(void **state)
 	for (unsigned i = 0; i < 32; i++)
 		buf_printf(&text, "  - secrets/shop/s%u\n", i);
 	read_right(text.data);
+	buf_puts(&text, "  - secrets/shop/more\n");
+	refuses(text.data, "u.yaml:2: mirror.skip: has 33 members; expected a list of at most 32 "
+			   "RESOURCE[.GROUP] or RESOURCE[.GROUP]/NAMESPACE/NAME, like "
+			   "sliceqosconfigs.controller.kubeslice.io or configmaps/shop/big");
 	buf_free(&text);
 }
 

@@ -19,7 +19,7 @@ static unsigned end;
 
 static config_text put(const char *text)
 {
-	return text[0] ? config_put(&config, text) : 0;
+	return config_put(&config, text);
 }
 
 static int begin(void **state)
@@ -28,17 +28,6 @@ static int begin(void **state)
 	memset(&config, 0, sizeof(config));
 	config.mirror_label = (struct config_label){ put(KIND_OWNER_LABEL), put(KIND_OWNER_VALUE) };
 	return 0;
-}
-
-static struct config_kind *list(const char *group, const char *resource, const char *kind)
-{
-	struct config_kind *listed = &config.kinds[config.kind_count++];
-
-	*listed = (struct config_kind){ .group = put(group),
-		.version = put("v1"),
-		.resource = put(resource),
-		.kind = put(kind) };
-	return listed;
 }
 
 static void make(void)
@@ -89,8 +78,8 @@ static void listed_kinds_follow_in_their_order(void **state)
 	const struct kind_row *row;
 
 	(void)state;
-	list("", "configmaps", "ConfigMap");
-	list("shop.example.com", "widgets", "Widget")->status = 1;
+	config_list(&config, "", "configmaps", "ConfigMap");
+	config_list(&config, "shop.example.com", "widgets", "Widget")->status = 1;
 	config.kinds[1].term_count = 1;
 	config.kinds[1].terms[0] = (struct config_label){ put("app"), put("shop") };
 	make();
@@ -116,8 +105,8 @@ static void without_the_set_only_what_is_listed_is_on(void **state)
 	make();
 	assert_int_equal(count_on(), 0);
 	assert_false(kinds_any(&config));
-	list("", "secrets", "Secret");
-	list("rbac.authorization.k8s.io", "roles", "Role");
+	config_list(&config, "", "secrets", "Secret");
+	config_list(&config, "rbac.authorization.k8s.io", "roles", "Role");
 	config.kinds[0].term_count = 1;
 	config.kinds[0].terms[0] = (struct config_label){ put("app"), put("shop") };
 	make();

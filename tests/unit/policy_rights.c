@@ -161,16 +161,6 @@ static void has_just(unsigned credential, enum rights_place place, const char *c
 
 #define CHANGE "get,list,watch,create,update,delete"
 
-static void list(const char *group, const char *resource, const char *kind, uint32_t status)
-{
-	config.kinds[config.kind_count++] =
-	    (struct config_kind){ .group = group[0] ? put(group) : 0,
-		    .version = put("v1"),
-		    .resource = put(resource),
-		    .kind = put(kind),
-		    .status = status };
-}
-
 /* M10: no right for what is not mirrored. */
 static void rights_follow_the_kinds(void **state)
 {
@@ -207,17 +197,17 @@ static void rights_follow_the_kinds(void **state)
 	has_just(CREDENTIAL_SYNCER, RIGHTS_AT_HOME, none);
 	has_just(CREDENTIAL_PEER_SYNCER, RIGHTS_AT_HOME, none);
 	has_just(CREDENTIAL_PUBLISHER, RIGHTS_EVERYWHERE, publisher);
-	list("", "configmaps", "ConfigMap", 0);
-	list("shop.example.com", "widgets", "Widget", 1);
+	config_list(&config, "", "configmaps", "ConfigMap");
+	config_list(&config, "shop.example.com", "widgets", "Widget")->status = 1;
 	has_just(CREDENTIAL_SYNCER, RIGHTS_EVERYWHERE, syncer);
 	has_just(CREDENTIAL_SYNCER, RIGHTS_AT_HOME, archive);
 	has_just(CREDENTIAL_PEER_SYNCER, RIGHTS_EVERYWHERE, peer);
 	has_just(CREDENTIAL_PUBLISHER, RIGHTS_EVERYWHERE, publisher);
 	config.kind_count = 0;
-	list("", "secrets", "Secret", 0);
+	config_list(&config, "", "secrets", "Secret");
 	has_just(CREDENTIAL_SYNCER, RIGHTS_EVERYWHERE, secrets);
 	config.kind_count = 0;
-	list("rbac.authorization.k8s.io", "roles", "Role", 0);
+	config_list(&config, "rbac.authorization.k8s.io", "roles", "Role");
 	has_just(CREDENTIAL_SYNCER, RIGHTS_EVERYWHERE, roles);
 	config.kind_count = 0;
 	config.mirror_set = CONFIG_MIRROR_KUBESLICE;

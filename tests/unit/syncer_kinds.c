@@ -14,18 +14,7 @@ static struct us_config config;
 
 static config_text put(const char *text)
 {
-	return text[0] ? config_put(&config, text) : 0;
-}
-
-static struct config_kind *list(const char *group, const char *resource, const char *kind)
-{
-	struct config_kind *listed = &config.kinds[config.kind_count++];
-
-	*listed = (struct config_kind){ .group = put(group),
-		.version = put("v1"),
-		.resource = put(resource),
-		.kind = put(kind) };
-	return listed;
+	return config_put(&config, text);
 }
 
 static void leave_out(const char *resource, const char *group, const char *name)
@@ -42,10 +31,10 @@ static int begin(void **state)
 
 	memset(&config, 0, sizeof(config));
 	config.mirror_label = (struct config_label){ put(KIND_OWNER_LABEL), put(KIND_OWNER_VALUE) };
-	maps = list("", "configmaps", "ConfigMap");
+	maps = config_list(&config, "", "configmaps", "ConfigMap");
 	maps->term_count = 1;
 	maps->terms[0] = config.mirror_label;
-	list("shop.example.com", "widgets", "Widget")->status = 1;
+	config_list(&config, "shop.example.com", "widgets", "Widget")->status = 1;
 	kinds_fill(&config);
 	return setup(state);
 }
