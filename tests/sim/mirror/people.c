@@ -343,9 +343,9 @@ static void publish(struct server *source)
 	}
 }
 
-/* What is somebody else's and is going, its own controller lets go, and what is of a kind that the
- * mirror leaves out is nobody else's. The mirror's rights on Secrets
- * and accounts go with the binding of a Namespace that is going: an administrator takes over. */
+/* What is somebody else's and is going, its own controller lets go; so does what is of a kind that
+ * the mirror leaves out. The mirror's rights on Secrets and accounts go with the binding of a
+ * Namespace that is going: an administrator takes over. */
 static void finish_foreign(struct server *own)
 {
 	for (unsigned i = own->count; i-- > 0;) {
