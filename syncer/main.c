@@ -30,6 +30,7 @@ static struct syncer *open_syncer(struct role_process *process)
 	writes_open(syncer);
 	report_open(syncer);
 	preflight_open(syncer);
+	served_open(syncer);
 	role_attach(process, &syncer_ops, syncer);
 	return syncer;
 }
@@ -44,6 +45,7 @@ static void close_syncer(struct syncer *syncer)
 	spaces_close(syncer);
 	preflight_close(syncer);
 	kube_client_free(syncer->client);
+	served_close(syncer);
 	engine_close(&syncer->engine);
 	outside_close(&syncer->outside);
 	free(syncer);

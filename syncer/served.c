@@ -20,6 +20,8 @@
 #include "syncer/syncer.h"
 
 #define AGAIN_NS (2 * BASE_NS_PER_S)
+/* How often a kind under another version than is meant is asked for under that. */
+#define LOOK_NS (30 * BASE_NS_PER_S)
 
 static const json_t *find(const json_t *resources, const char *name)
 {
@@ -202,9 +204,18 @@ static void block(struct syncer *syncer, enum kind kind)
 
 static void use(struct syncer *syncer, enum kind kind, const char *version)
 {
-	log_warn("%s: not both hubs serve %s: %s is mirrored, which both serve",
-	    kind_row(kind)->kind, kind_row(kind)->version, version);
+	const char *before = kind_row(kind)->version;
+
 	kind_use_version(kind, version);
+	if (kind_other_version(kind))
+		log_warn("%s: not both hubs serve %s: %s is mirrored, which both serve",
+		    kind_row(kind)->kind, before, version);
+	else
+		log_info("%s: both hubs serve %s: it is mirrored under that again",
+		    kind_row(kind)->kind, version);
+	if (!syncer->versions.look.slot)
+		loop_timer_set(
+		    syncer->loop, &syncer->versions.look, base_clock_boot_ns() + LOOK_NS);
 	for (unsigned side = 0; side < SIDE_COUNT; side++)
 		feed_stop(&syncer->feeds[side][kind]);
 	feeds_tally(syncer);
@@ -280,17 +291,50 @@ static void on_own(void *arg, const struct kube_answer *answer)
 	take(arg, SIDE_COPIES, answer);
 }
 
+/* One kind at a time: the others ask when they are tried the next time (M7). */
+static bool begin(struct versions *versions, enum kind kind)
+{
+	if (versions->requests[SIDE_SOURCE] || versions->requests[SIDE_COPIES])
+		return false;
+	forget_answers(versions);
+	versions->kind = kind;
+	versions->tried = 0;
+	return true;
+}
+
+/* Both hubs may be of the version that is meant by now: nothing else would tell. */
+static void on_look(void *arg, int64_t now_ns)
+{
+	struct syncer *syncer = arg;
+	struct versions *versions = &syncer->versions;
+	enum kind kind = versions->kind;
+	unsigned i = 0;
+
+	do
+		kind = (enum kind)((kind + 1) % kind_end());
+	while (!kind_other_version(kind) && ++i < kind_end());
+	if (!kind_other_version(kind))
+		return;
+	loop_timer_set(syncer->loop, &versions->look, now_ns + LOOK_NS);
+	if (syncer->has_grant && !syncer->engine.draining && begin(versions, kind) &&
+	    str_copy(versions->trial, sizeof(versions->trial), str_of(kind_other_version(kind))))
+		ask_both(syncer, versions->trial);
+}
+
 void served_find_version(struct feed *feed)
 {
-	struct versions *versions = &feed->syncer->versions;
+	/* The core group has one version. */
+	if (*kind_row(feed->kind)->group && begin(&feed->syncer->versions, feed->kind))
+		ask_both(feed->syncer, NULL);
+}
 
-	/* One kind at a time: the others ask when they are tried the next time (M7). The core group
-	 * has one version. */
-	if (versions->requests[SIDE_SOURCE] || versions->requests[SIDE_COPIES] ||
-	    !*kind_row(feed->kind)->group)
-		return;
-	forget_answers(versions);
-	versions->kind = feed->kind;
-	versions->tried = 0;
-	ask_both(feed->syncer, NULL);
+void served_open(struct syncer *syncer)
+{
+	syncer->versions.look.fire = on_look;
+	syncer->versions.look.arg = syncer;
+}
+
+void served_close(struct syncer *syncer)
+{
+	forget_answers(&syncer->versions);
 }

@@ -83,6 +83,7 @@ struct versions {
 	json_t *lists[SIDE_COUNT];     /* what is served under trial */
 	unsigned tried;
 	char trial[64]; /* "": the groups are asked for */
+	struct loop_timer look;
 };
 
 /* Dry runs, one kind after the other (preflight.c). */
@@ -173,6 +174,8 @@ struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, stru
 bool served_ask(struct feed *feed);
 /* Its server does not know the kind: looks for a version that both servers know. */
 void served_find_version(struct feed *feed);
+void served_open(struct syncer *syncer);
+void served_close(struct syncer *syncer);
 /* Does an APIResourceList serve the kind as its row says? Also when it does not serve it at all;
  * why: what is otherwise. */
 bool served_fits(const struct kind_row *row, const json_t *list, char *why, size_t size);

@@ -280,6 +280,13 @@ const char *equal_check(void)
 			   !server_find(&the->server[SOURCE], copy->kind, "", copy->name) &&
 			   holds_foreign(copy->name);
 	}
+	for (unsigned kind = 0; !what && kind < kind_end(); kind++) {
+		const char *meant = kind_other_version((enum kind)kind);
+
+		if (meant && server_knows(&the->server[SOURCE], (enum kind)kind, meant) &&
+		    server_knows(&the->server[OWN], (enum kind)kind, meant))
+			what = "a kind is under another version than is meant (M7)";
+	}
 	if (!what && !blocked && !the->complete)
 		what = process_not_complete();
 	return what;

@@ -53,9 +53,12 @@ void kinds_fault(void)
 void kinds_back(unsigned id)
 {
 	struct server *server = &the->server[id];
+	bool stays = chaos_random(2);
 
+	/* It knows the old version again; the new one may stay beside it. */
 	for (unsigned i = 0; server->missing & server->newer && i < SERVERS; i++) {
-		the->server[i].newer = 0;
+		if (!stays)
+			the->server[i].newer = 0;
 		wire_cut(i, false);
 	}
 	server->missing = 0;

@@ -85,10 +85,14 @@ func (r *run) otherVersions(ctx context.Context) error {
 	}
 	r.check("without a version in common the kind is Blocked", kind("Blocked", "no version of serviceexportconfigs in common"))
 	r.check("and a promotion is, too", incomplete(ctx, r.b))
+	if err := serve(ctx, r.a, old, old.Version, newer.Version); err != nil {
+		return err
+	}
+	r.check("with one again it is used", kind("Synced", "mirrored as v1alpha2"))
 	if err := serve(ctx, r.b, old, old.Version, newer.Version); err != nil {
 		return err
 	}
-	r.check("with one again it is used", kind("Synced", ""))
+	r.check("once both hubs serve the version that is meant, that is used", kind("Synced", ""))
 	r.check("and what is made then crosses", crosses("under-v1alpha1", old))
 	return r.armed(ctx, r.b)
 }
