@@ -253,6 +253,11 @@ static void policies_name_what_is_mirrored(void **state)
 		{ NO_CLUSTERS, true, "[controller.kubeslice.io, worker.kubeslice.io]\n" },
 		{ NO_CLUSTERS, false, "excludeResourceRules:\n    - apiGroups: [\"controller" },
 		{ NO_CLUSTERS, false, "'clusters'" },
+		/* Whatever label the controller's namespace bears, and however a kind is served. */
+		{ SHOP, true,
+		    "|| namespaceObject != null && variables.place != 'kubeslice-controller'\n" },
+		{ SHOP, false, "namespaceObject == null" },
+		{ SHOP, false, "request.resource.resource != 'namespaces'" },
 		{ NONE, true, "&& (false)\n" },
 		{ NONE, true, "resources: [namespaces]\n" },
 	};
