@@ -105,6 +105,12 @@ bool config_label_fault(
 	/* Copies bear these by themselves, and lose those of the source. */
 	if (strchr(key, '/') && is_own_group(key, strcspn(key, "/")))
 		return set(fault, "", key, "is understudy's own label", "a label of yours");
+	/* Copies do not bear these (B1, B22): on the hub that leads next nothing would be chosen,
+	 * and the first one, when it rejoins, would take what it has for deleted there. */
+	if (kinds_is_tracking(key) || strcmp(key, KIND_POD_SECURITY) == 0 ||
+	    strcmp(key, KIND_POD_SECURITY "-version") == 0)
+		return set(fault, "", key, "is a label that copies do not bear (B1, B22)",
+		    "one that no deployment tool tracks by, and not Pod Security's");
 	return false;
 }
 

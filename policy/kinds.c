@@ -115,3 +115,20 @@ unsigned kinds_of(const struct us_config *config, struct kind_row rows[KIND_COUN
 	}
 	return end;
 }
+
+bool kinds_is_tracking(const char *key)
+{
+	static const char *const names[] = { "argocd.argoproj.io/tracking-id",
+		"argocd.argoproj.io/instance", "app.kubernetes.io/instance",
+		"meta.helm.sh/release-name", "meta.helm.sh/release-namespace" };
+	static const char *const prefixes[] = { "kustomize.toolkit.fluxcd.io/",
+		"helm.toolkit.fluxcd.io/", "objectset.rio.cattle.io/" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(key, names[i]) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(key, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}

@@ -41,6 +41,8 @@ struct kind_row {
 /* What KubeSlice's controller puts on what is its own. */
 #define KIND_OWNER_LABEL "kubeslice-resource-owner"
 #define KIND_OWNER_VALUE "kubeslice-controller"
+/* What a Namespace lets its Pods do; behind it also its version (B1). */
+#define KIND_POD_SECURITY "pod-security.kubernetes.io/enforce"
 
 /* As without a configuration: the set kubeslice, nothing beside it. */
 extern const struct kind_row kinds_default[KIND_COUNT];
@@ -57,5 +59,8 @@ bool kinds_owner_chooses(const struct us_config *config);
 /* The slot of that resource, on or not; KIND_COUNT: none. */
 enum kind kinds_by_resource(
     const struct kind_row rows[KIND_COUNT], const char *group, const char *resource);
+/* By this label or annotation Argo CD, Flux or Helm knows what it made, and what it may prune: a
+ * copy does not bear it (B22). */
+bool kinds_is_tracking(const char *key);
 
 #endif

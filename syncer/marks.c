@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "kube/json.h"
+#include "policy/kinds.h"
 
 #define LAST_APPLIED    "kubectl.kubernetes.io/last-applied-configuration"
 #define ACCOUNT_UID     "kubernetes.io/service-account.uid"
 #define TOKEN_LAST_USED "kubernetes.io/legacy-token-last-used"
-#define POD_SECURITY    "pod-security.kubernetes.io/enforce"
 
 const char *const marks_list_names[2] = { "secrets", "imagePullSecrets" };
 
@@ -20,33 +20,18 @@ static bool starts_with(const char *key, const char *prefix)
 	return strncmp(key, prefix, strlen(prefix)) == 0;
 }
 
-/* By these Argo CD, Flux and Helm know what they made, and what they may prune (B22). */
-static bool is_tracking(const char *key)
-{
-	static const char *const names[] = { "argocd.argoproj.io/tracking-id",
-		"argocd.argoproj.io/instance", "app.kubernetes.io/instance",
-		"meta.helm.sh/release-name", "meta.helm.sh/release-namespace" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(key, names[i]) == 0)
-			return true;
-	return starts_with(key, "kustomize.toolkit.fluxcd.io/") ||
-	       starts_with(key, "helm.toolkit.fluxcd.io/") ||
-	       starts_with(key, "objectset.rio.cattle.io/");
-}
-
 /* What a Namespace lets its Pods do is this hub's to say: only the strictest word crosses (B1). */
 static bool is_loosening(const char *key, const json_t *value)
 {
 	const char *word = json_string_value(value);
 
-	return strcmp(key, POD_SECURITY "-version") == 0 ||
-	       (strcmp(key, POD_SECURITY) == 0 && (!word || strcmp(word, "restricted") != 0));
+	return strcmp(key, KIND_POD_SECURITY "-version") == 0 ||
+	       (strcmp(key, KIND_POD_SECURITY) == 0 && (!word || strcmp(word, "restricted") != 0));
 }
 
 static bool is_parked(const char *key, const json_t *value)
 {
-	return is_tracking(key) || is_loosening(key, value);
+	return kinds_is_tracking(key) || is_loosening(key, value);
 }
 
 /* Our own marks, and the account's uid of a token (L84). */

@@ -299,6 +299,18 @@ static void selectors_are_equalities(void **state)
 		{ "ha.kubeslice.io/mirrored-from=active",
 		    "\"ha.kubeslice.io/mirrored-from\" is understudy's own label; expected a label "
 		    "of yours" },
+		{ "app.kubernetes.io/instance=shop",
+		    "\"app.kubernetes.io/instance\" is a label that copies do not bear (B1, B22); "
+		    "expected one that no "
+		    "deployment tool tracks by, and not Pod Security's" },
+		{ "kustomize.toolkit.fluxcd.io/name=shop",
+		    "\"kustomize.toolkit.fluxcd.io/name\" is a label that copies do not bear (B1, "
+		    "B22); expected one that no "
+		    "deployment tool tracks by, and not Pod Security's" },
+		{ "pod-security.kubernetes.io/enforce=baseline",
+		    "\"pod-security.kubernetes.io/enforce\" is a label that copies do not bear "
+		    "(B1, B22); expected one that no "
+		    "deployment tool tracks by, and not Pod Security's" },
 	};
 	char text[400], words[400];
 
