@@ -21,7 +21,8 @@
 
 #define AGAIN_NS (2 * BASE_NS_PER_S)
 /* How often a kind under another version than is meant is asked for under that. */
-#define LOOK_NS (30 * BASE_NS_PER_S)
+#define LOOK_NS  (30 * BASE_NS_PER_S)
+#define STAYS_NS (5 * BASE_NS_PER_S)
 
 static const json_t *find(const json_t *resources, const char *name)
 {
@@ -202,6 +203,11 @@ static void block(struct syncer *syncer, enum kind kind)
 	buf_free(&why);
 }
 
+bool served_may_move(const struct versions *versions, enum kind kind, int64_t now_ns)
+{
+	return !versions->moved_ns[kind] || now_ns - versions->moved_ns[kind] >= STAYS_NS;
+}
+
 static void use(struct syncer *syncer, enum kind kind, const char *version)
 {
 	const char *before = kind_row(kind)->version;
@@ -216,6 +222,7 @@ static void use(struct syncer *syncer, enum kind kind, const char *version)
 	if (!syncer->versions.look.slot)
 		loop_timer_set(
 		    syncer->loop, &syncer->versions.look, base_clock_boot_ns() + LOOK_NS);
+	syncer->versions.moved_ns[kind] = base_clock_boot_ns();
 	for (unsigned side = 0; side < SIDE_COUNT; side++)
 		feed_stop(&syncer->feeds[side][kind]);
 	feeds_tally(syncer);
@@ -255,7 +262,8 @@ static void go_on(struct syncer *syncer)
 
 	if (versions->trial[0] && serves(versions->lists[SIDE_SOURCE], kind) &&
 	    serves(versions->lists[SIDE_COPIES], kind)) {
-		use(syncer, kind, versions->trial);
+		if (served_may_move(versions, kind, base_clock_boot_ns()))
+			use(syncer, kind, versions->trial);
 		forget_answers(versions);
 		return;
 	}

@@ -84,6 +84,7 @@ struct versions {
 	unsigned tried;
 	char trial[64]; /* "": the groups are asked for */
 	struct loop_timer look;
+	int64_t moved_ns[KIND_COUNT]; /* when it was given another version, 0: never */
 };
 
 /* Dry runs, one kind after the other (preflight.c). */
@@ -176,6 +177,10 @@ bool served_ask(struct feed *feed);
 void served_find_version(struct feed *feed);
 void served_open(struct syncer *syncer);
 void served_close(struct syncer *syncer);
+/* A server that lists a version and does not serve it, or a hostile one, would have the kind moved
+ * there and back, and listed anew on both hubs, without a pause: one that was moved just now stays,
+ * parked, until it is tried the next time (M7). */
+bool served_may_move(const struct versions *versions, enum kind kind, int64_t now_ns);
 /* Does an APIResourceList serve the kind as its row says? Also when it does not serve it at all;
  * why: what is otherwise. */
 bool served_fits(const struct kind_row *row, const json_t *list, char *why, size_t size);

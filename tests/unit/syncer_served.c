@@ -75,12 +75,28 @@ static void what_a_server_says_is_bounded(void **state)
 	    "there, mirror.kinds says Widget");
 }
 
+/* Else a server that lists two versions and serves none is asked as fast as it answers. */
+static void a_kind_that_was_moved_just_now_stays(void **state)
+{
+	static struct versions versions;
+	const int64_t second = 1000000000, moved = 7 * second;
+
+	(void)state;
+	assert_true(served_may_move(&versions, KIND_PROJECT, 1));
+	versions.moved_ns[KIND_PROJECT] = moved;
+	assert_false(served_may_move(&versions, KIND_PROJECT, moved));
+	assert_false(served_may_move(&versions, KIND_PROJECT, moved + 5 * second - 1));
+	assert_true(served_may_move(&versions, KIND_PROJECT, moved + 5 * second));
+	assert_true(served_may_move(&versions, KIND_CLUSTER, moved));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_served_as_it_is_said_fits),
 		cmocka_unit_test(what_is_otherwise_is_said),
 		cmocka_unit_test(what_a_server_says_is_bounded),
+		cmocka_unit_test(a_kind_that_was_moved_just_now_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
