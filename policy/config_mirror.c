@@ -105,6 +105,11 @@ bool config_label_fault(
 	/* Copies bear these by themselves, and lose those of the source. */
 	if (strchr(key, '/') && is_own_group(key, strcspn(key, "/")))
 		return set(fault, "", key, "is understudy's own label", "a label of yours");
+	/* Nothing would cross, and the fence would hold what that Namespace's own controllers do.
+	 */
+	if (strcmp(key, "kubernetes.io/metadata.name") == 0 && !config_may_mirror(config, value))
+		return set(fault, "", value, "is a Namespace that is never mirrored (B25)",
+		    "another one than kube-*, default and the controller's own");
 	/* Copies do not bear these (B1, B22): on the hub that leads next nothing would be chosen,
 	 * and the first one, when it rejoins, would take what it has for deleted there. */
 	if (kinds_is_tracking(key) || strcmp(key, KIND_POD_SECURITY) == 0 ||

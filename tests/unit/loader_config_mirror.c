@@ -326,6 +326,10 @@ static void selectors_are_equalities(void **state)
 	refuses("mirror: {namespaces: \"a=b,c=d\"}\n",
 	    "u.yaml:1: mirror.namespaces: \"b,c=d\" is no label's value; expected KEY=VALUE of a "
 	    "label");
+	refuses("mirror: {namespaces: kubernetes.io/metadata.name=kube-system}\n",
+	    "u.yaml:1: mirror.namespaces: \"kube-system\" is a Namespace that is never mirrored "
+	    "(B25); expected another one than kube-*, default and the controller's own");
+	read_right("mirror: {namespaces: kubernetes.io/metadata.name=shop}\n");
 	refuses("mirror: {namespaces: team}\n", "u.yaml:1: mirror.namespaces: \"team\" is no such "
 						"label; expected KEY=VALUE, one label");
 	refuses("mirror: {namespaces: {team: shop}}\n",

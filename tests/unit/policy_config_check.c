@@ -284,6 +284,9 @@ static void test_mirror(void **state)
 	REFUSES("mirror: namespaces: \"\" is no label's key", config.mirror_label.key = 0);
 	REFUSES("mirror: namespaces: \"\" is no label's value", config.mirror_label.value = 0);
 	REFUSES("outside of the string pool", config.mirror_label.value = CONFIG_POOL_BYTES);
+	REFUSES("\"kubeslice-controller\" is a Namespace that is never mirrored",
+	    config.mirror_label.key = put("kubernetes.io/metadata.name"));
+	REFUSES("copies do not bear", config.mirror_label.key = put("app.kubernetes.io/instance"));
 	REFUSES("outside of the string pool", MAPS; config.kinds[0].group = CONFIG_POOL_BYTES);
 	REFUSES("outside of the string pool", MAPS; config.kinds[0].kind = UINT32_MAX);
 	REFUSES("outside of the string pool", MAPS; config.kinds[0].term_count = 1;
