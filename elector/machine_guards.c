@@ -288,7 +288,8 @@ GUARD(stop_run_due)
 /* M1: this write is also the proof that the own API server takes writes. */
 GUARD(record_due)
 {
-	bool proof = m->state == STATE_RECOVER && m->own_write_ns < m->since_ns;
+	bool proof =
+	    (m->state == STATE_RECOVER || m->state == STATE_HELD) && m->own_write_ns < m->since_ns;
 
 	return !m->record_busy && s->now_ns >= m->record_retry_ns &&
 	       (m->record_dirty || proof || s->now_ns >= m->record_at_ns);

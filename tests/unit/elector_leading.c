@@ -85,6 +85,23 @@ static void test_C6_after_a_long_gap_without_the_peer_it_is_held(void **state)
 	assert_int_equal(w.page_term, 2);
 }
 
+/* Else it is held until the next write of the record is due, and its peer takes over meanwhile. */
+static void test_C6_who_is_held_proves_by_a_write_that_it_can_lead(void **state)
+{
+	struct world w;
+
+	(void)state;
+	leading(&w);
+	peer_fails(&w, PEER_BLIND, PEER_WHY_FORBIDDEN);
+	freeze(&w, S(60));
+	run_to(&w, STATE_HELD, S(8));
+	/* The proof was the Lease's write, which counts from when it was sent. */
+	w.m.own_write_ns = w.m.since_ns - MS(10);
+	w.peer.class = PEER_OK;
+	run(&w, S(4));
+	assert_int_equal(w.m.state, STATE_ACTIVE);
+}
+
 static void test_H15_a_peer_lease_that_just_went_ends_no_hold(void **state)
 {
 	struct world w;
@@ -503,6 +520,7 @@ int main(void)
 		TEST(C9_gap_rule_by_the_servers_date),
 		TEST(C15_other_instance_in_the_own_lease_ends_the_process),
 		TEST(C15_a_predecessor_that_still_writes_is_another_process),
+		TEST(C6_who_is_held_proves_by_a_write_that_it_can_lead),
 		TEST(H15_a_peer_lease_that_just_went_ends_no_hold),
 		TEST(C9_renewal_that_was_never_sent_ends_the_process),
 		TEST(watch_that_runs_behind_is_no_other_instance),
