@@ -124,6 +124,12 @@ static void put_label(struct buf *out, const char *label)
 	buf_printf(out, "  %-14s", label);
 }
 
+static void put_mark(struct buf *out, const char *before, const json_t *object, const char *name)
+{
+	buf_puts(out, before);
+	show_text(out, mark(object, name));
+}
+
 /* Its clock and this one's may differ: the time stands there, too. */
 static void put_lease(const json_t *lease, long long now_us, struct buf *out)
 {
@@ -140,12 +146,9 @@ static void put_lease(const json_t *lease, long long now_us, struct buf *out)
 	}
 	buf_puts(out, "holder ");
 	show_text(out, holder[0] ? holder : "none");
-	buf_puts(out, ", phase ");
-	show_text(out, mark(lease, MARK("phase")));
-	buf_puts(out, ", term ");
-	show_text(out, mark(lease, MARK("term")));
-	buf_puts(out, ", led term ");
-	show_text(out, mark(lease, MARK("led-term")));
+	put_mark(out, ", phase ", lease, MARK("phase"));
+	put_mark(out, ", term ", lease, MARK("term"));
+	put_mark(out, ", led term ", lease, MARK("led-term"));
 	buf_puts(out, "\n");
 	put_label(out, "renewed");
 	if (!renewed[0] || kube_time_parse(renewed, &renewed_us) != 0) {
@@ -168,13 +171,10 @@ static void put_peer(const json_t *peer, struct buf *out)
 	if (!json_is_object(peer)) {
 		buf_puts(out, "never seen\n");
 	} else {
-		show_text(out, mark(peer, MARK("peer-identity")));
-		buf_puts(out, ", term ");
-		show_text(out, mark(peer, MARK("peer-term")));
-		buf_puts(out, ", led term ");
-		show_text(out, mark(peer, MARK("peer-led-term")));
-		buf_puts(out, ", last seen ");
-		show_text(out, mark(peer, MARK("seen-at")));
+		put_mark(out, "", peer, MARK("peer-identity"));
+		put_mark(out, ", term ", peer, MARK("peer-term"));
+		put_mark(out, ", led term ", peer, MARK("peer-led-term"));
+		put_mark(out, ", last seen ", peer, MARK("seen-at"));
 		buf_puts(out, "\n");
 	}
 	if (json_is_object(mirror)) {

@@ -34,16 +34,25 @@ bool read_rules(
 	return true;
 }
 
+/* The next part of the text up to that character, or to its end. */
+static struct str take_part(struct str *rest, char end)
+{
+	const char *at = rest->n ? memchr(rest->p, end, rest->n) : NULL;
+	struct str part = { rest->p, at ? (size_t)(at - rest->p) : rest->n };
+
+	*rest = at ? (struct str){ at + 1, rest->n - part.n - 1 } : (struct str){ "", 0 };
+	return part;
+}
+
 /* KEY=VALUE; what they may be is judged by whoever knows all of it. */
 static bool read_term(struct reader *r, const struct key_row *row, const struct yaml_value *value,
     struct str term, struct config_label *out)
 {
 	char key[TEXT_BYTES], text[TEXT_BYTES];
-	const char *equal = term.n ? memchr(term.p, '=', term.n) : NULL;
-	size_t n = equal ? (size_t)(equal - term.p) : 0;
+	struct str rest = term, name = take_part(&rest, '=');
 
-	if (n == 0 || n + 1 == term.n || !str_copy(key, sizeof(key), (struct str){ term.p, n }) ||
-	    !str_copy(text, sizeof(text), (struct str){ equal + 1, term.n - n - 1 }))
+	if (name.n == 0 || rest.n == 0 || !str_copy(key, sizeof(key), name) ||
+	    !str_copy(text, sizeof(text), rest))
 		return row_is_wrong(r, row, value, "is no such label");
 	return row_keep_text(r, value, key, &out->key) &&
 	       row_keep_text(r, value, text, &out->value);
@@ -83,16 +92,16 @@ bool read_selector(
 	if (!row_is_text(r, row, value))
 		return false;
 	for (bool more = true; more;) {
-		const char *comma = rest.n ? memchr(rest.p, ',', rest.n) : NULL;
-		struct str term = { rest.p, comma ? (size_t)(comma - rest.p) : rest.n };
+		struct str term;
 
+		/* Behind a last comma one is missing. */
+		more = rest.n && memchr(rest.p, ',', rest.n);
+		term = take_part(&rest, ',');
 		if (kind->term_count == CONFIG_MAX_TERMS)
 			return row_is_wrong(r, row, value, "has too many terms");
 		if (!read_term(r, row, value, term, &kind->terms[kind->term_count]))
 			return false;
 		kind->term_count++;
-		more = comma != NULL;
-		rest = more ? (struct str){ comma + 1, rest.n - term.n - 1 } : rest;
 	}
 	return true;
 }
@@ -119,16 +128,6 @@ bool read_kinds(
 		return complain(r, member ? member : m, &fault);
 	}
 	return true;
-}
-
-/* The next part of the text up to that character, or to its end. */
-static struct str take_part(struct str *rest, char end)
-{
-	const char *at = rest->n ? memchr(rest->p, end, rest->n) : NULL;
-	struct str part = { rest->p, at ? (size_t)(at - rest->p) : rest->n };
-
-	*rest = at ? (struct str){ at + 1, rest->n - part.n - 1 } : (struct str){ "", 0 };
-	return part;
 }
 
 /* RESOURCE[.GROUP][/NAMESPACE/NAME] */

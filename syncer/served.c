@@ -24,15 +24,16 @@
 #define LOOK_NS  (30 * BASE_NS_PER_S)
 #define STAYS_NS (5 * BASE_NS_PER_S)
 
-static const json_t *find(const json_t *resources, const char *name)
+/* The member of the list whose text under that key is this one; NULL: none. */
+static const json_t *find(const json_t *list, const char *key, const char *text)
 {
-	const json_t *resource;
+	const json_t *member;
 	size_t i;
 
-	json_array_foreach((json_t *)resources, i, resource)
+	json_array_foreach((json_t *)list, i, member)
 	{
-		if (strcmp(kube_json_text(resource, "name"), name) == 0)
-			return resource;
+		if (strcmp(kube_json_text(member, key), text) == 0)
+			return member;
 	}
 	return NULL;
 }
@@ -40,7 +41,7 @@ static const json_t *find(const json_t *resources, const char *name)
 bool served_fits(const struct kind_row *row, const json_t *list, char *why, size_t size)
 {
 	const json_t *resources = json_object_get(list, "resources");
-	const json_t *resource = find(resources, row->plural);
+	const json_t *resource = find(resources, "name", row->plural);
 	const char *kind = kube_json_text(resource, "kind");
 	char status[80];
 
@@ -54,7 +55,7 @@ bool served_fits(const struct kind_row *row, const json_t *list, char *why, size
 		(void)snprintf(why, size,
 		    "%s is of the whole cluster there, and only what is in namespaces is mirrored",
 		    row->plural);
-	else if (row->status && !find(resources, status))
+	else if (row->status && !find(resources, "name", status))
 		(void)snprintf(why, size,
 		    "%s has no status subresource there, mirror.kinds says status: true",
 		    row->plural);
@@ -127,15 +128,7 @@ bool served_ask(struct feed *feed)
 
 static bool has_version(const json_t *group, const char *name)
 {
-	const json_t *version;
-	size_t i;
-
-	json_array_foreach(json_object_get(group, "versions"), i, version)
-	{
-		if (strcmp(kube_json_text(version, "version"), name) == 0)
-			return true;
-	}
-	return false;
+	return find(json_object_get(group, "versions"), "version", name) != NULL;
 }
 
 /* The n-th version of the source's that this hub has, too, but for the present one; NULL: none. */
@@ -248,7 +241,7 @@ static bool serves(const json_t *list, enum kind kind)
 {
 	char why[256];
 
-	return find(json_object_get(list, "resources"), kind_row(kind)->plural) &&
+	return find(json_object_get(list, "resources"), "name", kind_row(kind)->plural) &&
 	       served_fits(kind_row(kind), list, why, sizeof(why));
 }
 
