@@ -1,51 +1,33 @@
 #!/bin/bash
-# Part of `make mutants`: does a test notice when a decision of the mirror is changed in one place? Each
-# change of tests/sim/mutate.awk is compiled alone and linked with the objects of the rest; the unit tests
-# of syncer/ run, then schedules of the simulated mirror, first those that once broke. A change that
-# none of them notices survives and is named. Those that change nothing anybody could notice stand
-# with the reason in tests/sim/mirror_mutants.equal.
+# Part of `make mutants`: does a test notice when a decision of the mirror is changed in one place? The
+# unit tests of syncer/ run first, then schedules of the simulated mirror, first those that once broke.
 #
-#   MIRROR_FILES="engine judge" of syncer/, EVERY=N only each Nth, MIRROR_SEEDS=N schedules each
+#   MIRROR_FILES="syncer/engine syncer/judge", MIRROR_SEEDS=N schedules each, and what judge_mutants.sh
+#   names
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-build=${BUILD:-build}
-work=$build/mutants
+. tests/sim/judge_mutants.sh
 seeds=${MIRROR_SEEDS:-60}
-every=${EVERY:-1}
-files=${MIRROR_FILES:-brake judge seen engine}
-equal=tests/sim/mirror_mutants.equal
-libraries=$(echo "$build"/lib{kube,ipc,policy,base}.a)
-mkdir -p "$work"
+# shellcheck disable=SC2034
+whose=' of the mirror' work=$BUILD/mutants/mirror equal=tests/sim/mirror_mutants.equal
+# shellcheck disable=SC2034
+files=${MIRROR_FILES:-syncer/brake syncer/judge syncer/seen syncer/engine}
+system='-lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz'
 
-# All of syncer/ without it and main in one object, so that a link is short.
 prepare() { # FILE
 	# shellcheck disable=SC2046
-	ld -r -o "$work/without_$1.o" $(find "$build/obj/syncer" -name '*.o' ! -name main.o ! -name "$1.o")
+	ld -r -o "$work/$1/rest.o" $(find "$BUILD/obj/syncer" -name '*.o' ! -name main.o ! -path "*/$1.o")
 }
 
-units_notice() { # FILE
-	local test
-	for test in tests/unit/syncer_*.c; do
-		test=$(basename "$test" .c)
-		[ -e "$build/obj/tests/unit/$test.o" ] || continue
-		# shellcheck disable=SC2086
-		gcc -pie -o "$work/unit" "$build/obj/tests/unit/$test.o" "$work/mutant.o" "$work/without_$1.o" \
-			"$build"/obj/build_id.o $libraries -lcmocka -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz \
-			2>/dev/null || return 0
-		timeout 60 "$work/unit" >/dev/null 2>&1 || return 0
-	done
+notice() { # FILE DIRECTORY
+	a_unit_test_fails "$2" "$(basename -a -s .c tests/unit/syncer_*.c)" \
+		"$work/$1/rest.o $BUILD/obj/build_id.o" "-lcmocka $system" && return 0
+	# shellcheck disable=SC2086
+	gcc -pie -o "$2/sim" "$BUILD"/obj/tests/sim/mirror/*.o "$BUILD"/obj/sim/syncer_main.o "$2/mutant.o" \
+		"$work/$1/rest.o" "$BUILD"/lib{kube,ipc,policy,base}.a $system || { echo 'the linker'; return 0; }
+	limited "$2/sim" --first --list tests/sim/mirror/seeds --seeds "$seeds" >/dev/null 2>&1 ||
+		{ echo "$seeds schedules"; return 0; }
 	return 1
 }
 
-simulator_notices() { # FILE
-	# shellcheck disable=SC2086
-	gcc -pie -o "$work/mirror" "$build"/obj/tests/sim/mirror/*.o "$build"/obj/sim/syncer_main.o "$work/mutant.o" \
-		"$work/without_$1.o" $libraries -lcurl -lssl -lcrypto -ljansson -lmsgpackc -lcap -lz || return 0
-	! timeout 300 "$work/mirror" --first --list tests/sim/mirror/seeds --seeds "$seeds" >/dev/null 2>&1
-}
-
-for file in $files; do
-	prepare "$file"
-done
-. tests/sim/judge_mutants.sh
-judge_all 'the mirror' syncer/
+judge "$@"
