@@ -22,8 +22,7 @@ void answer_document(struct buf *out, const json_t *document)
 	free(text);
 }
 
-/* Words of others may be cut inside a character, which is no JSON. */
-static json_t *text_of(const char *text)
+json_t *answer_words(const char *text)
 {
 	json_t *value = json_string(text);
 	char *plain = value ? NULL : strdup(text);
@@ -43,7 +42,7 @@ enum ctl_exit answer_put(struct buf *out, enum ctl_exit code, const char *text, 
 	    code == CTL_DONE      ? "done"
 	    : code == CTL_REFUSED ? "refused"
 				  : "unknown",
-	    "text", text_of(text));
+	    "text", answer_words(text));
 
 	if (more)
 		json_object_update(all, more);

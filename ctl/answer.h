@@ -15,6 +15,9 @@
 
 /* What follows -o; false: another word than json or text, or none (NULL). */
 bool answer_format(const char *value, bool *as_json);
+/* The words of others as a JSON string. Each byte beyond ASCII becomes '?' when they are no UTF-8:
+ * a line of kubectl may be cut inside a character, the name of a file may be anything. */
+json_t *answer_words(const char *text);
 /* Appends a document. */
 void answer_document(struct buf *out, const json_t *document);
 /* Appends {"outcome", "text", ...}. more: the command's own members, which it takes over. Words

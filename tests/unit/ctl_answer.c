@@ -137,6 +137,17 @@ static void two_configurations_are_compared(void **state)
 	answer = checked("/b.yaml", "pair 0123-4567-89ab-cdef /a.yaml\n", "broken\n");
 	assert_true(json_is_null(json_object_get(json_object_get(answer, "other"), "fits")));
 	json_decref(answer);
+	/* The name of a file may be anything. */
+	answer = checked("/\xff.yaml",
+	    "pair 0123-4567-89ab-cdef /a.yaml\npair 1123-4567-89ab-cdef /\xff.yaml\nself: \xff\n",
+	    "");
+	other = json_object_get(answer, "other");
+	assert_string_equal(member_text(answer, "pair"), "0123-4567-89ab-cdef");
+	assert_string_equal(member_text(other, "pair"), "1123-4567-89ab-cdef");
+	assert_string_equal(member_text(other, "file"), "/?.yaml");
+	assert_string_equal(fault(answer, 0), "self: ?");
+	json_decref(answer);
+	DROP("check-config", CTL_REFUSED, "check-config", "/\xff.yaml");
 	/* Beside this test there is no understudyd. */
 	DROP("check-config", CTL_REFUSED, "check-config", "/a.yaml");
 }
@@ -241,6 +252,13 @@ static void bootstrap_that_is_refused_says_how_far_it_got(void **state)
 	json_t *answer;
 
 	(void)state;
+	buf_clear(&out);
+	assert_int_equal(RUN("bootstrap", "--hub", "a", "--hub", "b", "--out", "/proc/\xff",
+			     "--yes", "a", "-o", "json"),
+	    CTL_REFUSED);
+	answer = answer_of("bootstrap");
+	assert_string_equal(member_text(answer, "folder"), "/proc/?");
+	json_decref(answer);
 	put_kubectl("case $all in *' can-i '*) echo no; exit 1;; esac");
 	DROP("bootstrap", CTL_REFUSED, PAIR);
 	put_kubectl(good);
