@@ -80,6 +80,10 @@ void writes_failed(
 		role_metric(syncer->process, METRIC_SYNC_ERRORS,
 		    kind_row((enum kind)order->item->kind)->kind,
 		    operation_of(order->item, order->action), 1000000);
+	/* Their watch goes on without the right, for as long as an hour (decision 2). */
+	if (class == KUBE_FORBIDDEN && kind_row((enum kind)order->item->kind)->each &&
+	    !reads_source(order->action) && !strstr(failure->why, "UNDERSTUDY_"))
+		spaces_bind_again(order->item->space);
 	engine_failed(&syncer->engine, order, failure, base_clock_boot_ns());
 }
 

@@ -224,8 +224,33 @@ func (r *run) shop(ctx context.Context) error {
 		err = fmt.Errorf("KubeSlice's kinds are there: %s", out)
 	}
 	r.check("and none of KubeSlice's", err)
+	if err := r.unbound(ctx); err != nil {
+		return err
+	}
 	r.ctlCheck(ctx, "sync diff is clean with listed kinds alone", r.b, 0, []string{"all are equal"}, "sync", "diff")
 	return r.leaving(ctx)
+}
+
+// unbound takes the right on Secrets away from the syncer, whose watch of them goes on without.
+func (r *run) unbound(ctx context.Context) error {
+	breakGlass, err := kube.Load(r.b.Cluster.BreakGlass())
+	if err != nil {
+		return err
+	}
+	defer breakGlass.Close()
+	if err := breakGlass.Delete(ctx, roleBindings.Path(shopSpace, "understudy-mirror-secrets")); err != nil {
+		return err
+	}
+	if _, err := r.a.Admin.Merge(ctx, kube.Secrets.Path(shopSpace, "key"), kube.Object{"data": map[string]any{"k": "djI="}}); err != nil {
+		return err
+	}
+	r.check("a binding that somebody deleted is made again, and the Secret follows", copied(ctx, r.b, kube.Secrets.Path(shopSpace, "key"), func(o kube.Object) error {
+		if o.Text("data", "k") != "djI=" {
+			return errors.New("it is the one of before")
+		}
+		return nil
+	}))
+	return nil
 }
 
 // finds waits until hub-b's audit has a finding with a text.
