@@ -22,7 +22,7 @@ void answer_document(struct buf *out, const json_t *document)
 	free(text);
 }
 
-json_t *answer_words(const char *text)
+json_t *answer_text(const char *text)
 {
 	json_t *value = json_string(text);
 	char *plain = value ? NULL : strdup(text);
@@ -42,7 +42,7 @@ enum ctl_exit answer_put(struct buf *out, enum ctl_exit code, const char *text, 
 	    code == CTL_DONE      ? "done"
 	    : code == CTL_REFUSED ? "refused"
 				  : "unknown",
-	    "text", answer_words(text));
+	    "text", answer_text(text));
 
 	if (more)
 		json_object_update(all, more);

@@ -17,7 +17,7 @@
 bool answer_format(const char *value, bool *as_json);
 /* The words of others as a JSON string. Each byte beyond ASCII becomes '?' when they are no UTF-8:
  * a line of kubectl may be cut inside a character, the name of a file may be anything. */
-json_t *answer_words(const char *text);
+json_t *answer_text(const char *text);
 /* Appends a document. */
 void answer_document(struct buf *out, const json_t *document);
 /* Appends {"outcome", "text", ...}. more: the command's own members, which it takes over. Words

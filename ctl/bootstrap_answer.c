@@ -10,7 +10,7 @@
 
 static json_t *text_or_null(const char *text)
 {
-	return text && text[0] ? answer_words(text) : json_null();
+	return text && text[0] ? answer_text(text) : json_null();
 }
 
 static json_t *clusters_of(struct bootstrap *b)
@@ -22,7 +22,7 @@ static json_t *clusters_of(struct bootstrap *b)
 		json_array_append_new(
 		    list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", cluster->name,
 			      "kind", cluster->is_hub ? "hub" : "worker", "context",
-			      answer_words(cluster->admin.context), "server",
+			      answer_text(cluster->admin.context), "server",
 			      text_or_null(cluster->server), "uid", text_or_null(cluster->uid),
 			      "hubRole", text_or_null(cluster->role), "projectNamespace",
 			      text_or_null(cluster->project)));
@@ -47,7 +47,7 @@ static json_t *credential_of(const struct bootstrap *b, unsigned i)
 	}
 	bootstrap_path(b, identity.held_by, identity.file, path);
 	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o}", "machine", identity.held_by->name,
-	    "cluster", identity.at->name, "account", identity.account, "file", answer_words(path),
+	    "cluster", identity.at->name, "account", identity.account, "file", answer_text(path),
 	    "state", states[result->state], "expires",
 	    text_or_null(result->state == BOOTSTRAP_MADE ? result->expires : ""));
 }

@@ -92,7 +92,7 @@ static void sort_line(const char *line, json_t *answer)
 	bool first = json_is_null(json_object_get(answer, "pair"));
 
 	if (strncmp(line, "pair ", 5) == 0 && strcspn(line + 5, " ") == SUM_CHARACTERS) {
-		json_t *file = answer_words(line + 5 + SUM_CHARACTERS + 1);
+		json_t *file = answer_text(line + 5 + SUM_CHARACTERS + 1);
 
 		first = first && json_equal(file, json_object_get(answer, "file"));
 		json_object_set_new(
@@ -103,7 +103,7 @@ static void sort_line(const char *line, json_t *answer)
 	} else if (isdigit((unsigned char)*line) && strstr(line, " do not fit ")) {
 		json_object_set_new(other, "fits", json_false());
 	} else if (*line && strcmp(line, "configuration ok") != 0) {
-		json_array_append_new(json_object_get(answer, "faults"), answer_words(line));
+		json_array_append_new(json_object_get(answer, "faults"), answer_text(line));
 	}
 }
 
@@ -115,7 +115,7 @@ static void sort_log(const char *line, json_t *answer)
 
 	if (!said || strcmp(level, "error") == 0)
 		json_array_append_new(json_object_get(answer, "faults"),
-		    said ? json_string(member_text(said, "msg")) : answer_words(line));
+		    said ? json_string(member_text(said, "msg")) : answer_text(line));
 	json_decref(said);
 }
 
@@ -131,11 +131,11 @@ static void sort_lines(char *text, void (*sort)(const char *, json_t *), json_t 
 json_t *check_config_answer(const char *config, const char *pair, char *said, char *logged)
 {
 	json_t *answer = json_pack(
-	    "{s:o, s:n, s:n, s:[]}", "file", answer_words(config), "pair", "other", "faults");
+	    "{s:o, s:n, s:n, s:[]}", "file", answer_text(config), "pair", "other", "faults");
 
 	if (pair)
 		json_object_set_new(answer, "other",
-		    json_pack("{s:o, s:n, s:n}", "file", answer_words(pair), "pair", "fits"));
+		    json_pack("{s:o, s:n, s:n}", "file", answer_text(pair), "pair", "fits"));
 	sort_lines(said, sort_line, answer);
 	sort_lines(logged, sort_log, answer);
 	return answer;
