@@ -105,15 +105,6 @@ void engine_make_live(struct engine *engine, struct item *item)
 	item->live = true;
 }
 
-/* Its copy's text is needed for what is due now. */
-static bool needs_text(const struct decision *decision, int64_t now_ns)
-{
-	return decision->state == ITEM_PENDING ||
-	       (decision->not_before_ns <= now_ns &&
-		   (decision->action == ENGINE_CREATE || decision->action == ENGINE_UPDATE ||
-		       decision->action == ENGINE_STATUS));
-}
-
 void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 {
 	struct decision decision;
@@ -141,7 +132,7 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	} else if (!item->since_ns) {
 		item->since_ns = now_ns;
 	}
-	if (!needs_text(&decision, now_ns))
+	if (!judge_needs_text(engine, item, &decision, now_ns))
 		store_release(&engine->store, item);
 	if (decision.why)
 		store_say(item, decision.why);
@@ -367,6 +358,9 @@ void engine_fetched(struct engine *engine, const struct engine_order *order,
 	item->fetched_pass = engine->pass;
 	engine_take_source(item, facts);
 	engine_settle(engine, item, now_ns);
+	/* It is written before others are read: no more than a window full is in memory (H3). */
+	if (item->queue == QUEUE_READY)
+		item_list_put_first(&engine->ready[!item->live][item->kind], item);
 }
 
 /* Of an object that this process never saw at the source nobody knows the uid: it is believed to be

@@ -526,6 +526,18 @@ bool judge_is_immutable(const struct item *item, const char *field)
 		   strcmp(field, "binaryData") == 0 || strcmp(field, "immutable") == 0);
 }
 
+bool judge_needs_text(const struct engine *engine, const struct item *item,
+    const struct decision *decision, int64_t now_ns)
+{
+	if (item->queue != QUEUE_READY && engine->store.held_bytes > STORE_MAX_HELD &&
+	    !engine->draining)
+		return false;
+	return decision->state == ITEM_PENDING ||
+	       (decision->not_before_ns <= now_ns &&
+		   (decision->action == ENGINE_CREATE || decision->action == ENGINE_UPDATE ||
+		       decision->action == ENGINE_STATUS));
+}
+
 bool engine_policy_unready(const char *why)
 {
 	return strstr(why, "failed to configure policy") ||

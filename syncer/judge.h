@@ -37,6 +37,10 @@ bool judge_is_immutable(const struct item *item, const char *field);
 struct rewrite_pruned judge_pruned(const struct item *item);
 bool judge_body_differs(const struct item *item);
 bool judge_status_differs(const struct item *item);
+/* After that decision: does its copy's text stay in memory until it is written? Past the bound one
+ * that is not due is read again when its time comes, while a source can be read (H3). */
+bool judge_needs_text(const struct engine *engine, const struct item *item,
+    const struct decision *decision, int64_t now_ns);
 
 /* Judges the item and puts it where it belongs. One of which nothing is left to know is dropped by
  * the next engine_next only, so that loops over items may call this. */

@@ -269,3 +269,14 @@ void item_list_cut(struct item_list *list, struct item *item)
 		list->last = item->previous;
 	item->next = item->previous = NULL;
 }
+
+void item_list_put_first(struct item_list *list, struct item *item)
+{
+	item_list_cut(list, item);
+	item->next = list->first;
+	if (list->first)
+		list->first->previous = item;
+	else
+		list->last = item;
+	list->first = item;
+}

@@ -155,5 +155,7 @@ const char *item_namespace(const struct item *item);
 
 void item_list_push(struct item_list *list, struct item *item);
 void item_list_cut(struct item_list *list, struct item *item);
+/* One that is in the list. */
+void item_list_put_first(struct item_list *list, struct item *item);
 
 #endif
