@@ -161,8 +161,8 @@ static void nothing_known_is_said_so(void **state)
 static void a_document_of_another_shape_is_no_crash(void **state)
 {
 	static const char *const documents[] = { "{}", "{\"leadership\":5,\"workers\":\"x\"}",
-		"{\"workers\":[5,null,[],{}],\"blocked\":[1],\"history\":[{}],\"processes\":[[]],"
-		"\"kinds\":[null],\"credentials\":[{}]}",
+		("{\"workers\":[5,null,[],{}],\"blocked\":[1],\"history\":[{}],\"processes\":[[]],"
+		 "\"kinds\":[null],\"credentials\":[{}]}"),
 		"{\"peer\":{},\"mirror\":{},\"fence\":{},\"leadership\":{}}" };
 
 	(void)state;
