@@ -75,13 +75,15 @@ static bool start(struct child *child, char *const *argv)
 	return false;
 }
 
-static void take(int *fd, struct buf *out)
+/* whole: a part of it would be no answer; else what fits is kept. */
+static void take(int *fd, struct buf *out, bool whole)
 {
 	char block[16384];
 	ssize_t n = read(*fd, block, sizeof(block));
+	size_t room = out->max - out->len;
 
 	if (n > 0)
-		buf_append(out, block, (size_t)n);
+		buf_append(out, block, whole || (size_t)n < room ? (size_t)n : room);
 	else if (n == 0 || errno != EINTR)
 		close_end(fd);
 	explicit_bzero(block, sizeof(block));
@@ -114,9 +116,9 @@ static void talk(struct child *child, struct str input, struct buf *out, struct 
 		if (polled[0].revents)
 			give(child, &input);
 		if (polled[1].revents)
-			take(&child->out, out);
+			take(&child->out, out, true);
 		if (polled[2].revents)
-			take(&child->err, said);
+			take(&child->err, said, false);
 	}
 	close_end(&child->in);
 	close_end(&child->out);
