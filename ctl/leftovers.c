@@ -19,129 +19,8 @@
 
 #define MARK(name)        "ha.kubeslice.io/" name
 #define DEFAULT_NAMESPACE "kubeslice-controller"
-#define MAX_LIST          ((size_t)64 << 20)
 #define MAX_BODY          ((size_t)1 << 20)
 #define SHOWN             200
-#define LINE              "{.apiVersion}{\" \"}{.kind}{\" \"}{.metadata}{\"\\n\"}"
-
-struct row {
-	const char *kind, *group, *version, *plural;
-};
-
-#define KIND(ID, kind, group, version, plural, ...) { kind, group, version, plural },
-static const struct row rows[] = {
-#include "policy/kinds.def"
-};
-#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
-
-/* --- The list --------------------------------------------------------------------------------- */
-
-static const struct row *row_of(struct str version, struct str kind)
-{
-	for (size_t i = 0; i < ROW_COUNT; i++) {
-		char text[96];
-
-		(void)snprintf(text, sizeof(text), "%s%s%s", rows[i].group,
-		    rows[i].group[0] ? "/" : "", rows[i].version);
-		if (str_equal(version, str_of(text)) && str_equal(kind, str_of(rows[i].kind)))
-			return &rows[i];
-	}
-	return NULL;
-}
-
-/* The next word of a line; empty: there is none. */
-static struct str take_word(struct str *line)
-{
-	const char *space = line->n ? memchr(line->p, ' ', line->n) : NULL;
-	struct str word = { line->p, space ? (size_t)(space - line->p) : 0 };
-
-	if (space)
-		*line = (struct str){ space + 1, line->n - word.n - 1 };
-	return word;
-}
-
-/* A name that goes into a path or onto a command line as it is. */
-static bool is_name(const char *text)
-{
-	return text[0] && text[0] != '-' && text[0] != '.' && strlen(text) <= 253 &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:") ==
-		   strlen(text);
-}
-
-static bool read_item(struct str line, bool held, struct leftover *out)
-{
-	struct str version = take_word(&line), kind = take_word(&line);
-	const struct row *row = row_of(version, kind);
-	json_t *metadata = row ? json_loadb(line.p, line.n, JSON_REJECT_DUPLICATES, NULL) : NULL;
-	const json_t *marks = json_object_get(metadata, "annotations");
-	const char *label = member_text(json_object_get(metadata, "labels"), MARK("synced-from"));
-
-	*out = (struct leftover){ .metadata = metadata };
-	if (!metadata)
-		return false;
-	out->group = row->group;
-	out->version = row->version;
-	out->plural = row->plural;
-	out->kind = row->kind;
-	out->namespace = member_text(metadata, "namespace");
-	out->name = member_text(metadata, "name");
-	out->uid = member_text(metadata, "uid");
-	out->resource_version = member_text(metadata, "resourceVersion");
-	out->held = json_object_get(marks, MARK("delete-held")) != NULL;
-	if (strcmp(label, "active") == 0 && is_name(out->name) && out->uid[0] &&
-	    out->resource_version[0] && (!out->namespace[0] || is_name(out->namespace)) &&
-	    (held ? out->held : member_text(marks, MARK("parked"))[0] != '\0'))
-		return true;
-	json_decref(metadata);
-	return false;
-}
-
-static int namespaces_last(const void *a, const void *b)
-{
-	const struct leftover *x = a, *y = b;
-	int order = !x->namespace[0] - !y->namespace[0];
-
-	if (!order)
-		order = strcmp(x->kind, y->kind);
-	if (!order)
-		order = strcmp(x->namespace, y->namespace);
-	return order ? order : strcmp(x->name, y->name);
-}
-
-void leftovers_parse(const char *lines, bool held, struct leftovers *list)
-{
-	size_t capacity = 0;
-
-	*list = (struct leftovers){ 0 };
-	while (*lines) {
-		size_t n = strcspn(lines, "\n");
-		struct leftover item, *grown;
-
-		if (read_item((struct str){ lines, n }, held, &item)) {
-			if (list->count == capacity) {
-				capacity = capacity ? capacity * 2 : 64;
-				grown = realloc(list->items, capacity * sizeof(item));
-				if (!grown) {
-					json_decref(item.metadata);
-					break;
-				}
-				list->items = grown;
-			}
-			list->items[list->count++] = item;
-		}
-		lines += n + (lines[n] == '\n');
-	}
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), namespaces_last);
-}
-
-void leftovers_free(struct leftovers *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		json_decref(list->items[i].metadata);
-	free(list->items);
-	*list = (struct leftovers){ 0 };
-}
 
 /* FNV-1a: it tells lists apart, it keeps nobody out. */
 void leftovers_id(const struct leftovers *list, char id[17])
@@ -150,7 +29,8 @@ void leftovers_id(const struct leftovers *list, char id[17])
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct leftover *item = &list->items[i];
-		const char *const texts[] = { item->kind, item->namespace, item->name, item->uid };
+		const char *const texts[] = { item->of.kind, item->namespace, item->name,
+			item->uid };
 
 		for (size_t t = 0; t < 4; t++)
 			for (const char *p = texts[t];; p++) {
@@ -321,31 +201,6 @@ static enum ctl_exit check_leads(const struct words *words, struct buf *hub, str
 	return outcome == KUBECTL_OK ? CTL_DONE : CTL_REFUSED;
 }
 
-static enum ctl_exit read_list(
-    const struct words *words, bool held, struct leftovers *list, struct err *err)
-{
-	struct buf kinds = buf_make(2048), out = buf_make_secret(MAX_LIST);
-	enum kubectl_outcome outcome;
-
-	*list = (struct leftovers){ 0 };
-	for (size_t i = 0; i < ROW_COUNT; i++)
-		buf_printf(&kinds, "%s%s%s%s", i ? "," : "", rows[i].plural,
-		    rows[i].group[0] ? "." : "", rows[i].group);
-	outcome = kubectl_run(&words->hub,
-	    (const char *const[]){ "get", kinds.data, "-A", "-l", MARK("synced-from") "=active",
-		"-o", "jsonpath={range .items[*]}" LINE "{end}", NULL },
-	    (struct str){ 0 }, &out, err);
-	if (outcome == KUBECTL_OK && out.failed) {
-		err_set(err, "the list of copies is larger than 64 MiB");
-		outcome = KUBECTL_FAILED;
-	} else if (outcome == KUBECTL_OK) {
-		leftovers_parse(out.data ? out.data : "", held, list);
-	}
-	buf_free(&kinds);
-	buf_free(&out);
-	return outcome == KUBECTL_OK ? CTL_DONE : CTL_REFUSED;
-}
-
 static enum kubectl_outcome write_one(const struct words *words, const struct verb *verb,
     const struct leftover *item, struct err *err)
 {
@@ -355,18 +210,18 @@ static enum kubectl_outcome write_one(const struct words *words, const struct ve
 	size_t n = 0;
 
 	if (verb->deletes) {
-		buf_printf(&what, "/%s%s/%s", item->group[0] ? "apis/" : "api", item->group,
-		    item->version);
+		buf_printf(&what, "/%s%s/%s", item->of.group[0] ? "apis/" : "api", item->of.group,
+		    item->of.version);
 		if (item->namespace[0])
 			buf_printf(&what, "/namespaces/%s", item->namespace);
-		buf_printf(&what, "/%s/%s", item->plural, item->name);
+		buf_printf(&what, "/%s/%s", item->of.plural, item->name);
 		argv[n++] = "delete";
 		argv[n++] = "--raw";
 		argv[n++] = what.data;
 		argv[n++] = "-f";
 		argv[n++] = "-";
 	} else {
-		buf_printf(&what, "%s%s%s", item->plural, item->group[0] ? "." : "", item->group);
+		buf_printf(&what, "%s.%s.%s", item->of.plural, item->of.version, item->of.group);
 		argv[n++] = "patch";
 		argv[n++] = what.data;
 		argv[n++] = item->name;
@@ -387,7 +242,7 @@ static enum kubectl_outcome write_one(const struct words *words, const struct ve
 
 static void put_name(struct buf *out, const struct leftover *item)
 {
-	buf_printf(out, "%s ", item->kind);
+	buf_printf(out, "%s ", item->of.kind);
 	if (item->namespace[0]) {
 		show_text(out, item->namespace);
 		buf_puts(out, "/");
@@ -449,7 +304,7 @@ static enum ctl_exit write_all(const struct words *words, const struct verb *ver
 		what = outcome == KUBECTL_CONFLICT ? "was changed meanwhile, and is left as it is"
 						   : err->text;
 		put_item(out, &list->items[i], what);
-		json_object_set_new(json_array_get(told, i), "text", json_string(what));
+		json_object_set_new(json_array_get(told, i), "text", answer_text(what));
 		now = kubectl_exit(outcome, true);
 		code = now > code ? now : code;
 	}
@@ -459,6 +314,22 @@ static enum ctl_exit write_all(const struct words *words, const struct verb *ver
 		err_set(err, "%s: %zu %s, %zu not: look again", verb->name, done, verb->done,
 		    list->count - done);
 	return code;
+}
+
+/* What was not looked at may hold more. */
+static void put_unseen(struct buf *out, const struct leftovers *list)
+{
+	json_t *kind;
+	size_t i;
+
+	json_array_foreach(list->unseen, i, kind)
+	{
+		buf_puts(out, "not looked at: ");
+		show_text(out, member_text(kind, "kind"));
+		buf_puts(out, ": ");
+		show_text(out, member_text(kind, "text"));
+		buf_puts(out, "\n");
+	}
 }
 
 static enum ctl_exit run(const struct words *words, const struct verb *verb, const char *hub,
@@ -471,8 +342,10 @@ static enum ctl_exit run(const struct words *words, const struct verb *verb, con
 		put_item(out, &list->items[i], verb->row);
 	if (list->count > SHOWN)
 		buf_printf(out, "and %zu more\n", list->count - SHOWN);
+	put_unseen(out, list);
 	if (list->count == 0) {
-		err_set(err, "%s: refused: %s on %s", verb->name, verb->none, hub);
+		err_set(err, "%s: refused: %s on %s%s", verb->name, verb->none, hub,
+		    list->unseen ? ", as far as it was looked at" : "");
 		return CTL_REFUSED;
 	}
 	buf_printf(out, "%zu in all, list %s\n", list->count, id);
@@ -492,6 +365,17 @@ static enum ctl_exit run(const struct words *words, const struct verb *verb, con
 	return write_all(words, verb, list, told, out, err);
 }
 
+/* What is done is not all while a kind was not looked at. */
+static enum ctl_exit judge_unseen(
+    const struct leftovers *list, const struct verb *verb, enum ctl_exit code, struct err *err)
+{
+	if (code != CTL_DONE || !list->unseen)
+		return code;
+	err_set(err, "%s: %zu not looked at, which may hold more: look again", verb->name,
+	    json_array_size(list->unseen));
+	return CTL_REFUSED;
+}
+
 enum ctl_exit leftovers_command(
     const struct ctl_options *options, int argc, char **argv, struct buf *out, struct err *err)
 {
@@ -507,16 +391,18 @@ enum ctl_exit leftovers_command(
 	if (code == CTL_DONE)
 		code = check_leads(&words, &hub, err);
 	if (code == CTL_DONE)
-		code = read_list(&words, verb->held, &list, err);
+		code = leftovers_read(&words.hub, verb->held, &list, err);
 	if (code == CTL_DONE) {
 		told = rows_of(&list, verb->row);
 		code = run(&words, verb, hub.data, &list, told, words.as_json ? &said : out, err);
+		code = judge_unseen(&list, verb, code, err);
 	}
 	leftovers_id(&list, id);
 	if (words.as_json)
 		(void)answer_put_last(out, code, &said, err,
-		    json_pack("{s:s?, s:b, s:s?, s:O?}", "hub", hub.data, "dryRun", words.dry_run,
-			"list", told ? id : NULL, "rows", told));
+		    json_pack("{s:s?, s:b, s:s?, s:O?, s:O?}", "hub", hub.data, "dryRun",
+			words.dry_run, "list", told ? id : NULL, "rows", told, "unseen",
+			list.unseen));
 	json_decref(told);
 	leftovers_free(&list);
 	buf_free(&hub);

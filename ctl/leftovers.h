@@ -10,30 +10,51 @@
 #include <jansson.h>
 
 #include "ctl/commands.h"
+#include "ctl/kubectl.h"
 
 /* `sync confirm-deletes|discard|unpark` with --kubeconfig or --context. */
 command_run_fn leftovers_command;
 /* Is it one of them, rather than one that the mirror of a Standby carries out? */
 bool leftovers_are_meant(int argc, char **argv);
 
+/* A kind that the API server has. group "": the core group. */
+struct leftover_kind {
+	const char *group, *version, *plural, *kind;
+};
+
 /* One object that bears a mark of the mirror. */
 struct leftover {
-	const char *group, *version, *plural; /* of its kind */
-	const char *kind, *namespace, *name, *uid, *resource_version;
+	struct leftover_kind of;
+	const char *namespace, *name, *uid, *resource_version;
 	bool held;
-	json_t *metadata; /* what the texts are of */
+	json_t *metadata; /* what the texts are of, but the kind's */
 };
 
+/* Begins as zeros; the owner gives it back by leftovers_free(), whatever became of it. */
 struct leftovers {
+	struct leftover_kind *kinds;
+	size_t kind_count;
+	char *names;            /* what the kinds' texts are of */
 	struct leftover *items; /* Namespaces last: what is in them first */
-	size_t count;
+	size_t count, capacity;
+	json_t *unseen; /* kinds that were not looked at: {kind, text: why}; NULL: none */
 };
 
-/* Pure, for tests. From lines "APIVERSION KIND METADATA", METADATA as JSON: those that are no copy
- * of a mirrored kind, or bear no such mark, are left out. The list is the caller's: leftovers_free.
- */
-void leftovers_parse(const char *lines, bool held, struct leftovers *list);
+/* Asks the hub for its kinds, for the kinds that it should have and for the copies of all of them.
+ * A kind that could not be asked for is unseen, and the rest goes on; refused, with err: the hub
+ * does not answer, or not in a form that can be read. */
+enum ctl_exit leftovers_read(
+    const struct kubectl *hub, bool held, struct leftovers *list, struct err *err);
 void leftovers_free(struct leftovers *list);
+
+/* Pure, for tests. Takes the lines of `kubectl api-resources --no-headers`. False: one of them
+ * names no kind, or memory is out. */
+bool leftovers_take_kinds(struct leftovers *list, struct str table);
+/* Adds to the unseen what the syncer's ClusterRole lets it write and the hub does not serve. */
+void leftovers_expect(struct leftovers *list, const json_t *role);
+/* Adds from lines "APIVERSION KIND METADATA", METADATA as JSON: those of none of the kinds, that
+ * are no copy, or bear no such mark, are left out. False: out of memory. */
+bool leftovers_parse(struct leftovers *list, const char *lines, bool held);
 /* Names exactly this list: kinds, names and uids. */
 void leftovers_id(const struct leftovers *list, char id[17]);
 /* The bodies of the requests; each holds for the version that was seen alone. */

@@ -321,6 +321,8 @@ static void leftovers_are_listed_and_written(void **state)
 {
 	static const char leading[] =
 	    "case $all in *' self '*) printf Leading;; *holderIdentity*) printf hub-a;;\n"
+	    "*' api-resources '*) echo 'secrets v1 true Secret';;\n"
+	    "*' understudy-syncer '*) echo '{\"rules\":[]}';;\n"
 	    "*' get '*) echo 'v1 Secret "
 	    "{\"name\":\"x\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"1\","
 	    "\"labels\":"
@@ -351,6 +353,14 @@ static void leftovers_are_listed_and_written(void **state)
 	    "was changed meanwhile, and is left as it is");
 	json_decref(answer);
 	(void)unlink(changed);
+	put_kubectl("case $all in *' self '*) printf Leading;; *holderIdentity*) printf hub-a;;\n"
+		    "*' api-resources '*) echo 'secrets v1 true Secret';;\n"
+		    "*) printf 'Error from server (Forbidden): cut \\303' >&2; exit 1;; esac");
+	answer = BOTH(name, CTL_REFUSED, "sync", "unpark", "--context", "a", "--yes", "hub-a");
+	assert_int_equal(json_array_size(json_object_get(answer, "unseen")), 2);
+	assert_string_equal(
+	    member_text(json_array_get(json_object_get(answer, "unseen"), 1), "kind"), "secrets");
+	json_decref(answer);
 	put_kubectl("printf Standby");
 	DROP(name, CTL_REFUSED, "sync", "discard", "--context", "a", "--yes", "hub-a");
 }

@@ -25,6 +25,7 @@ var kindParts = []part{
 	{"kinds alone", (*run).shop},
 	{"who may write", (*run).shopGuarded},
 	{"failover of listed kinds", (*run).shopFailover},
+	{"what listed kinds leave over", (*run).shopLeftOver},
 }
 
 const besideMap = `# beside KubeSlice's own
@@ -185,14 +186,19 @@ var (
 
 // give lets hub-b's syncer create a kind, by hand; take takes it back.
 func (r *run) give(ctx context.Context, resource kube.Resource) error {
+	return r.grant(ctx, "understudy-syncer", map[string]any{
+		"apiGroups": []any{resource.Group}, "resources": []any{resource.Name}, "verbs": []any{"create"}})
+}
+
+// grant gives an identity of hub-b what a rule says, by hand.
+func (r *run) grant(ctx context.Context, account string, rule map[string]any) error {
 	if _, err := r.b.Admin.Create(ctx, clusterRoles.Path("", ""), kube.Object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-		"metadata": map[string]any{"name": byHand}, "rules": []any{map[string]any{
-			"apiGroups": []any{resource.Group}, "resources": []any{resource.Name}, "verbs": []any{"create"}}}}); err != nil {
+		"metadata": map[string]any{"name": byHand}, "rules": []any{rule}}); err != nil {
 		return err
 	}
 	_, err := r.b.Admin.Create(ctx, clusterRoleBindings.Path("", ""), kube.Object{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
 		"metadata": map[string]any{"name": byHand}, "roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": byHand},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "understudy-syncer", "namespace": pair.Namespace}}})
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": account, "namespace": pair.Namespace}}})
 	return err
 }
 

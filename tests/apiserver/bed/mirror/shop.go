@@ -179,6 +179,11 @@ func (r *run) stock(ctx context.Context) error {
 			return err
 		}
 	}
+	tracked := widget("tracked", "front")
+	tracked["metadata"].(map[string]any)["annotations"] = map[string]any{tracking: "shop:x"}
+	if _, err := r.a.Admin.Create(ctx, widgets.Path(shopSpace, ""), tracked); err != nil {
+		return err
+	}
 	_, err := r.a.Admin.Merge(ctx, widgets.Path(shopSpace, "front", "status"), kube.Object{"status": map[string]any{"phase": "Ready"}})
 	return err
 }
