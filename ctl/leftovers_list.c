@@ -13,6 +13,7 @@
 #include "ctl/json.h"
 #include "ctl/kubectl.h"
 #include "ctl/leftovers.h"
+#include "policy/config_mirror.h"
 
 #define MARK(name)  "ha.kubeslice.io/" name
 #define MAX_LIST    ((size_t)64 << 20)
@@ -68,8 +69,9 @@ bool leftovers_take_kinds(struct leftovers *list, struct str table)
 
 		if (!read_kind(line, kind, &wide))
 			return false;
-		/* The mirror has nothing without a namespace but these (M10). */
-		if (!wide || (!kind->group[0] && strcmp(kind->plural, "namespaces") == 0))
+		/* Of what the mirror never has, a mark is somebody else's word (M10). */
+		if (wide ? !kind->group[0] && strcmp(kind->plural, "namespaces") == 0
+			 : !config_never_mirrored(kind->group, kind->plural))
 			list->kind_count++;
 	}
 	return true;

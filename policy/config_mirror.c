@@ -164,6 +164,11 @@ static bool never(const char *group, const char *resource, struct config_fault *
 	return false;
 }
 
+bool config_never_mirrored(const char *group, const char *resource)
+{
+	return never(group, resource, &(struct config_fault){ 0 });
+}
+
 static bool words_fault(const char *group, const char *version, const char *resource,
     const char *kind, struct config_fault *fault)
 {

@@ -23,6 +23,9 @@ bool config_label_fault(
 bool config_kind_fault(const struct us_config *config, unsigned i, struct config_fault *fault);
 bool config_skip_fault(const struct us_config *config, unsigned i, struct config_fault *fault);
 
+/* M10: what no list may name. */
+bool config_never_mirrored(const char *group, const char *resource);
+
 /* For people: KEY=VALUE; RESOURCE.GROUP/VERSION KIND SELECTOR; as in mirror.skip. */
 void config_put_label(
     const struct us_config *config, const struct config_label *label, struct buf *out);

@@ -18,6 +18,8 @@
 #define KINDS                                                                                      \
 	"configmaps     cm       v1                               true    ConfigMap\n"             \
 	"namespaces     ns       v1                               false   Namespace\n"             \
+	"pods           po       v1                               true    Pod\n"                   \
+	"leases                  coordination.k8s.io/v1           true    Lease\n"                 \
 	"nodes          no       v1                               false   Node\n"                  \
 	"secrets                 v1                               true    Secret\n"                \
 	"sliceconfigs            controller.kubeslice.io/v1alpha1 true    SliceConfig\n"           \
@@ -40,7 +42,8 @@ static void marks_alone_count(void **state)
 	    "v1 Namespace {\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"1\"," COPY "," HELD
 	    "}\n" SLICE META("b", COPY "," HELD) "v1 Secret " META(
 		"a", COPY "," HELD) "v1 Secret " META("a2", COPY) /* not held */
-	    "v1 Secret " META("a3", HELD)                         /* no copy */
+	    "v1 Pod " META("p", COPY "," HELD) "coordination.k8s.io/v1 Lease " META(
+		"l", COPY "," HELD) "v1 Secret " META("a3", HELD) /* no copy */
 	    "v2 ConfigMap " META("a4", COPY "," HELD)             /* no kind of the hub */
 	    "v2 Secret " META("a5", COPY "," HELD) "v1 Secret " META("-rf",
 		COPY "," HELD) "v1 Secret " META("a/b", COPY "," HELD) "v1 Secret " META("..", COPY
