@@ -115,7 +115,7 @@ struct mirror {
 	struct kind_row rows[KIND_COUNT];
 	bool any, whole; /* whole: all of KubeSlice's own kinds */
 	struct buf controller, controller_status, worker, worker_status, core, rbac, each;
-	struct buf mirrored, labels, note;
+	struct buf mirrored, labels, note, allowed;
 	struct member others[KIND_COUNT], guarded[KIND_COUNT], skipped[KIND_COUNT];
 	unsigned other_count, guarded_count, skipped_count;
 	char subresources[KIND_COUNT][80];
@@ -220,6 +220,26 @@ static void put_labels(const struct us_config *config, struct buf *out)
 	    quote, quote, config_text_at(config, config->mirror_label.value), quote);
 }
 
+/* What the syncer lets Roles grant (B1), for the policy that asks whether it did: one text for each
+ * verb. Nothing in a rule ends a text (config_is_rule). */
+static void put_allowed(const struct us_config *config, struct buf *out)
+{
+	for (unsigned i = 0; i < config->rule_count; i++) {
+		const char *rule = config_text_at(config, config->rules[i]), *end;
+		const char *verb = strrchr(rule, ':') + 1;
+		int what = (int)(verb - rule);
+
+		for (;; verb = end + 1) {
+			end = strchrnul(verb, ',');
+			buf_printf(out, "%s'%.*s%.*s'", out->len ? ", " : "", what, rule,
+			    (int)(end - verb), verb);
+			if (!*end)
+				break;
+		}
+	}
+	CHECK(!out->failed);
+}
+
 /* What is mirrored, unless it is the default: what a later run without --mirror finds. */
 static void put_note(const struct us_config *config, const struct mirror *m, struct buf *out)
 {
@@ -228,7 +248,7 @@ static void put_note(const struct us_config *config, const struct mirror *m, str
 
 	for (unsigned k = 0; k < KIND_LISTED; k++)
 		off += !m->rows[k].on;
-	if (set && kinds_owner_chooses(config) && !off && !m->other_count)
+	if (set && kinds_owner_chooses(config) && !off && !m->other_count && !config->rule_count)
 		return;
 	buf_printf(out, ", annotations: {" BOOTSTRAP_MIRROR_NOTE ": \"set %s, namespaces %s=%s",
 	    set ? "kubeslice" : "none", config_text_at(config, config->mirror_label.key),
@@ -241,6 +261,8 @@ static void put_note(const struct us_config *config, const struct mirror *m, str
 		if (m->rows[k].skipped)
 			buf_printf(out, ", without %s%s%s", m->rows[k].plural,
 			    *m->rows[k].group ? "." : "", m->rows[k].group);
+	for (unsigned i = 0; i < config->rule_count; i++)
+		buf_printf(out, ", allows %s", config_text_at(config, config->rules[i]));
 	buf_puts(out, "\"}");
 }
 
@@ -282,6 +304,7 @@ static void take_mirror(const struct us_config *config, struct mirror *m)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		*texts[i] = buf_make(1 << 16);
+	m->allowed = buf_make(1 << 19); /* a rule's text once for each of its verbs */
 	(void)kinds_of(config, m->rows);
 	m->any = kinds_any(config);
 	m->whole = m->any;
@@ -300,6 +323,7 @@ static void take_mirror(const struct us_config *config, struct mirror *m)
 	put_mirrored(m, &m->mirrored);
 	put_labels(config, &m->labels);
 	put_note(config, m, &m->note);
+	put_allowed(config, &m->allowed);
 }
 
 static void free_mirror(struct mirror *m)
@@ -310,6 +334,7 @@ static void free_mirror(struct mirror *m)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		buf_free(texts[i]);
+	buf_free(&m->allowed);
 }
 
 static const char *text_of(const struct buf *text)
@@ -358,6 +383,7 @@ static void fill_hub(
 		{ .name = "SKIPPING", .text = m->skipped_count ? "some" : "" },
 		{ .name = "SKIPPED", .members = m->skipped, .count = m->skipped_count },
 		{ .name = "MIRRORED", .text = text_of(&m->mirrored) },
+		{ .name = "ALLOWED", .text = text_of(&m->allowed) },
 		{ .name = "NOTE", .text = text_of(&m->note) }, { .name = NULL } });
 	free_mirror(m);
 }

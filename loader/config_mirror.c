@@ -18,14 +18,9 @@ bool read_rules(
 	if (!row_is_list(r, row, value))
 		return false;
 	for (const struct yaml_value *m = value->first; m; m = m->next) {
-		const char *slash, *colon;
-
 		if (!row_is_text(r, row, m))
 			return false;
-		slash = strchr(m->text.p, '/');
-		colon = strrchr(m->text.p, ':');
-		if (!slash || !colon || slash == m->text.p || colon <= slash + 1 || !colon[1] ||
-		    strpbrk(m->text.p, " \t"))
+		if (!config_is_rule(m->text.p))
 			return row_is_wrong(r, row, m, "is no such rule");
 		if (!row_keep_text(r, m, m->text.p, &config->rules[m->index]))
 			return false;

@@ -318,9 +318,13 @@ static int check_choices(const struct us_config *config, struct err *err)
 	if (config->rule_count > CONFIG_MAX_RULES)
 		FAIL(err, "mirror: %u allow-rules (expected at most %d)", config->rule_count,
 		    CONFIG_MAX_RULES);
-	for (unsigned i = 0; i < config->rule_count; i++)
+	for (unsigned i = 0; i < config->rule_count; i++) {
 		if (check_text(config, config->rules[i], "mirror: allow-rules", err) != 0)
 			return -1;
+		if (!config_is_rule(config_text_at(config, config->rules[i])))
+			FAIL(err, "mirror: allow-rules[%u]: \"%.200s\" is no such rule", i,
+			    config_text_at(config, config->rules[i]));
+	}
 	if (check_mirror(config, err) != 0)
 		return -1;
 	if (config->allow_missing & ~(uint32_t)SANDBOX_ALL)

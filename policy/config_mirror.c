@@ -329,6 +329,34 @@ bool config_skip_fault(const struct us_config *config, unsigned i, struct config
 	return false;
 }
 
+/* --- What Roles may grant ----------------------------------------------------------------------
+ */
+
+static bool is_of(const char *text, size_t n, const char *others)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_alnum(text[i]) && !strchr(others, text[i]))
+			return false;
+	return n > 0;
+}
+
+bool config_is_rule(const char *text)
+{
+	const char *slash = strchr(text, '/'), *colon = strrchr(text, ':'), *verb, *end;
+
+	if (!slash || !colon || colon < slash || strlen(text) > CONFIG_MAX_RULE_BYTES ||
+	    !is_of(text, (size_t)(slash - text), "-.*") ||
+	    !is_of(slash + 1, (size_t)(colon - slash - 1), "-._*/:"))
+		return false;
+	for (verb = colon + 1;; verb = end + 1) {
+		end = strchrnul(verb, ',');
+		if (!is_of(verb, (size_t)(end - verb), "-*"))
+			return false;
+		if (!*end)
+			return true;
+	}
+}
+
 /* --- Two configurations ------------------------------------------------------------------------
  */
 

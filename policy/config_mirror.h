@@ -1,6 +1,6 @@
 /*
- * What mirror.namespaces, mirror.kinds and mirror.skip may hold (M8, M10): judged by the loader,
- * which says it with file and line, and again by config_check(). Pure.
+ * What mirror.namespaces, mirror.kinds, mirror.skip and mirror.allow-rules may hold (M8, M10, B1):
+ * judged by the loader, which says it with file and line, and again by config_check(). Pure.
  */
 #ifndef POLICY_CONFIG_MIRROR_H
 #define POLICY_CONFIG_MIRROR_H
@@ -25,6 +25,11 @@ bool config_skip_fault(const struct us_config *config, unsigned i, struct config
 
 /* M10: what no list may name. */
 bool config_never_mirrored(const char *group, const char *resource);
+/* GROUP/RESOURCE:VERB[,VERB], none of them empty, at most CONFIG_MAX_RULE_BYTES: letters, digits,
+ * "-" and "*", "." in group and resource, "_/:" in the resource. Nothing that would end a text of
+ * the policy that bootstrap makes of it. */
+bool config_is_rule(const char *text);
+#define CONFIG_MAX_RULE_BYTES 253
 
 /* For people: KEY=VALUE; RESOURCE.GROUP/VERSION KIND SELECTOR; as in mirror.skip. */
 void config_put_label(

@@ -54,7 +54,8 @@ static const struct type {
 	    "\"type\": \"string\", \"pattern\": \"^[0-9a-fA-F.:]+/[0-9]+$\"" },
 	{ "arguments", "list of texts", "\"type\": \"string\", \"minLength\": 1" },
 	{ "rules", "list of rules",
-	    "\"type\": \"string\", \"pattern\": \"^[^/ \\\\t]+/[^ \\\\t]+:[^: \\\\t]+$\"" },
+	    "\"type\": \"string\", \"maxLength\": 253, \"pattern\": "
+	    "\"^[-A-Za-z0-9.*]+/[-A-Za-z0-9._*/:]+:[-A-Za-z0-9*]+(,[-A-Za-z0-9*]+)*$\"" },
 	{ "protections", "list of words", NULL },
 	{ "identities", "list of words", NULL },
 	{ "equality", "label",

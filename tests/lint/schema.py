@@ -39,7 +39,7 @@ for name, text in right.items():
 
 for line in ["mode: leader", "hubs: []", "hub: []", "namespace: N", "lease: {duration: 15}", "lease: {duration: soon}",
              "lease: {ration: 1s}", "repointer: {shard-size: 0}", "repointer: {shard-size: 257}", "mirror: {kinds: [x]}",
-             "mirror: {allow-rules: [pods]}", "allow-missing: [everything]", "dial: {allow: [10.0.0.0]}", "listen: {http: here}",
+             "mirror: {allow-rules: [pods]}", "mirror: {allow-rules: [\"core/po'ds:get\"]}", "allow-missing: [everything]", "dial: {allow: [10.0.0.0]}", "listen: {http: here}",
              "run: {directory: run}", "workload: {command: []}", "workers: [{name: w}]", "credentials: {elector: /e}",
              "credentials: {elektor: {kubeconfig: /e}}", "promotion: {mode: auto}"]:
     key = line.split(":")[0]

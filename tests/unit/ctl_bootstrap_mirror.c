@@ -92,7 +92,10 @@ static char *manifest(const char *mirror, enum bootstrap_part part)
 	"  - {group: controller.kubeslice.io, version: v1alpha1, resource: projects, kind: "       \
 	"Project}\n"
 #define NO_CLUSTERS "mirror:\n  skip: [clusters.controller.kubeslice.io]\n"
-#define NONE        "mirror:\n  set: none\n"
+#define ALLOWING                                                                                   \
+	"mirror:\n"                                                                                \
+	"  allow-rules: [\"core/pods:create,delete\", \"batch/*:*\", \"clusterrole/a:b:bind\"]\n"
+#define NONE "mirror:\n  set: none\n"
 
 static void the_default_written_out_is_the_default(void **state)
 {
@@ -271,6 +274,68 @@ static void policies_name_what_is_mirrored(void **state)
 	}
 }
 
+/* The syncer's list and the policy's are one: each of them alone would open nothing (B1). */
+static void what_roles_may_grant_is_in_the_policy(void **state)
+{
+	static const struct {
+		const char *file;
+		bool there;
+		const char *part;
+	} cases[] = {
+		{ NULL, true, "  - name: allowRules\n    expression: \"[]\"\n" },
+		{ NULL, false, "'*/' + x" },
+		{ "mirror: {allow-rules: []}\n", true, "    expression: \"[]\"\n" },
+		{ ALLOWING, true,
+		    "  - name: allowRules\n    expression: \"['core/pods:create', "
+		    "'core/pods:delete', 'batch/*:*', 'clusterrole/a:b:bind']\"\n" },
+		/* The syncer takes * for any group and any ClusterRole, too. */
+		{ ALLOWING, true,
+		    "+ ':' + v,\n      '*/' + x + ':' + v, '*/' + x + ':*', '*/*:' + v, "
+		    "'*/*:*',\n      (g == ''" },
+		{ ALLOWING, true,
+		    " in variables.allowRules\n      || variables.allowRules.exists(a, a in "
+		    "['clusterrole/*:bind'" },
+	};
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text = manifest(cases[i].file, PART_ADMISSION);
+		demand(text, cases[i].there, cases[i].part);
+		free(text);
+	}
+	/* A later run without --mirror would take it back. */
+	text = manifest(ALLOWING, PART_RIGHTS);
+	demand(text, true,
+	    "annotations: {ha.kubeslice.io/mirror: \"set kubeslice, namespaces "
+	    "kubeslice-resource-owner=kubeslice-controller, allows core/pods:create,delete, "
+	    "allows batch/*:*, allows clusterrole/a:b:bind\"}}\n");
+	free(text);
+}
+
+static void the_longest_rules_fit(void **state)
+{
+	struct buf mirror = buf_make(1 << 16);
+	size_t entries = 0;
+	char *text;
+
+	(void)state;
+	buf_puts(&mirror, "mirror:\n  allow-rules:\n");
+	for (int i = 0; i < 32; i++) {
+		buf_printf(&mirror, "  - \"%0123d/r:v", i);
+		for (int verb = 1; verb < 64; verb++)
+			buf_puts(&mirror, ",v");
+		buf_puts(&mirror, "\"\n");
+	}
+	text = manifest(mirror.data, PART_ADMISSION);
+	for (const char *at = text; (at = strstr(at, "/r:v'")); at++)
+		entries++;
+	assert_int_equal(entries, 32 * 64);
+	demand(text, true, "/r:v']\"\n");
+	free(text);
+	buf_free(&mirror);
+}
+
 /* A value may read as a number or a truth. */
 static void labels_are_texts(void **state)
 {
@@ -359,6 +424,9 @@ static void what_the_loader_refuses_is_refused_with_its_line(void **state)
 		{ "mirror:\n  kinds:\n  - {version: v1, resource: pods, kind: Pod}\n",
 		    ":3: mirror.kinds[0].resource: \"pods\" is never mirrored" },
 		{ "mirror:\n  kind: []\n", ":2: mirror.kind" },
+		{ "mirror:\n  allow-rules:\n  - \"a/b:c']\\\"\\n\"\n",
+		    ":3: mirror.allow-rules[0]: \"a/b:c']" },
+		{ "mirror:\n  allow-rules: [\"a/b:c', 'x/y:*\"]\n", "\" is no such rule" },
 		{ "mirror:\n  namespaces: team=\n", ":2: mirror.namespaces" },
 		{ "mirror: []\n", ":1: mirror: is a list" },
 		{ "mirror:\n", ":1: mirror: is empty" },
@@ -429,6 +497,8 @@ int main(void)
 		cmocka_unit_test(rights_are_the_least_for_what_is_mirrored),
 		cmocka_unit_test(only_what_is_bound_in_a_namespace_reads_secrets),
 		cmocka_unit_test(policies_name_what_is_mirrored),
+		cmocka_unit_test(what_roles_may_grant_is_in_the_policy),
+		cmocka_unit_test(the_longest_rules_fit),
 		cmocka_unit_test(labels_are_texts),
 		cmocka_unit_test(what_is_mirrored_is_noted),
 		cmocka_unit_test(the_map_goes_as_it_is_into_both_hubs_configurations),

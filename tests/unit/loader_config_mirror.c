@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "loader/config.h"
+#include "policy/config_mirror.h"
 
 static const char rest[] =
     "mode: active\n"
@@ -383,6 +384,49 @@ static void what_is_left_out_is_mirrored_else(void **state)
 	    "u.yaml:4: mirror.skip[1]: \"secrets\" is there twice; expected each once");
 }
 
+/* They go into an expression of the API server's policy, inside quotes. */
+static void rules_hold_nothing_that_ends_a_text(void **state)
+{
+	static const char *const right[] = { "core/pods:create,delete", "batch/*:*", "*/*:get",
+		"clusterrole/system:aggregate-to-view:bind", "core/serviceaccounts/token:create",
+		"rbac.authorization.k8s.io/roles:escalate", "shop.example.com/*/status:use-it" };
+	static const char *const wrong[] = { "pods", "/pods:get", "core/:get",
+		"core/pods:", "core/pods:get,", "core/pods:,get", "core/pods:get,,list",
+		"core:get/pods", "core/po'ds:get", "core/pods:get'", "co're/pods:get",
+		"core/po\\\\ds:get", "core/pods:get\\\"", "core/pods:get\\n", "core/po\\nds:get",
+		"core/po ds:get", "core/po\\tds:get", "core/pods]:get", "core/pods:{{N}}",
+		"core/{{N}}:get", "core/p\\u00f6ds:get", "core/pods,secrets:get" };
+	char text[600], words[600], longest[CONFIG_MAX_RULE_BYTES + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		(void)snprintf(text, sizeof(text), "mirror: {allow-rules: [\"%s\"]}\n", right[i]);
+		read_right(text);
+		assert_string_equal(at(config.rules[0]), right[i]);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct err err = { "" };
+
+		(void)snprintf(text, sizeof(text), "mirror: {allow-rules: [\"%s\"]}\n", wrong[i]);
+		if (read_mirror(text, &err) != -1)
+			fail_msg("%s was accepted", wrong[i]);
+		assert_non_null(strstr(err.text, "u.yaml:1: mirror.allow-rules"));
+	}
+	refuses("mirror: {allow-rules: [\"core/po'ds:get\"]}\n",
+	    "u.yaml:1: mirror.allow-rules[0]: \"core/po'ds:get\" is no such rule; expected a list "
+	    "of "
+	    "at most 32 GROUP/RESOURCE:VERB[,VERB], like core/pods:create");
+	memset(longest, 'a', sizeof(longest));
+	memcpy(longest, "b/c:", 4);
+	longest[CONFIG_MAX_RULE_BYTES] = '\0';
+	(void)snprintf(words, sizeof(words), "mirror: {allow-rules: [%s]}\n", longest);
+	read_right(words);
+	longest[CONFIG_MAX_RULE_BYTES] = 'a';
+	longest[CONFIG_MAX_RULE_BYTES + 1] = '\0';
+	(void)snprintf(words, sizeof(words), "mirror: {allow-rules: [%s]}\n", longest);
+	assert_int_equal(read_mirror(words, &(struct err){ "" }), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +438,7 @@ int main(void)
 		cmocka_unit_test(there_is_a_bound_to_each_list),
 		cmocka_unit_test(selectors_are_equalities),
 		cmocka_unit_test(what_is_left_out_is_mirrored_else),
+		cmocka_unit_test(rules_hold_nothing_that_ends_a_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

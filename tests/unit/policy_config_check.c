@@ -298,6 +298,12 @@ static void test_mirror(void **state)
 	REFUSES("kinds[0]: label-selector: \"\" is no label's key", MAPS;
 		config.kinds[0].term_count = 1);
 	REFUSES("kinds[0]: version", MAPS; config.kinds[0].version = 0);
+	ACCEPTS(config.rule_count = 1; config.rules[0] = put("core/pods:create,delete"));
+	REFUSES("33 allow-rules", config.rule_count = 33);
+	REFUSES("outside of the string pool", config.rule_count = 1; config.rules[0] = UINT32_MAX);
+	REFUSES("allow-rules[0]: \"\" is no such rule", config.rule_count = 1);
+	REFUSES("allow-rules[0]: \"core/pods:get']\" is no such rule", config.rule_count = 1;
+		config.rules[0] = put("core/pods:get']"));
 	REFUSES("kinds[0]: resource: \"\" is no resource", MAPS; config.kinds[0].resource = 0);
 	REFUSES("kinds[0]: kind", MAPS; config.kinds[0].kind = 0);
 	REFUSES("kinds[0]: resource: \"leases/status\"",

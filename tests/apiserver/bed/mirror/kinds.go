@@ -20,6 +20,7 @@ import (
 var kindParts = []part{
 	{"start", (*run).startBeside},
 	{"kinds beside the set", (*run).beside},
+	{"what Roles may grant", (*run).allowRules},
 	{"what bootstrap refuses", (*run).listRefused},
 	{"another mirror for a running pair", (*run).startShop},
 	{"kinds alone", (*run).shop},
@@ -36,6 +37,7 @@ mirror:
   skip:
   - sliceqosconfigs.controller.kubeslice.io
   - configmaps/kubeslice-cisco/big
+  allow-rules: ["core/pods:create,delete", "clusterrole/view:bind", "*/leases:update"]
 `
 
 var (
@@ -303,6 +305,70 @@ func notOf(ctx context.Context, h *pair.Hub, path, value string) error {
 	return err
 }
 
+// allowRules: what mirror.allow-rules lists crosses, by the syncer's word and the policy's; without it the
+// policy's no holds, whatever a syncer thinks.
+func (r *run) allowRules(ctx context.Context) error {
+	granting := func(name, group, resource string, verbs ...any) kube.Object {
+		role := owned("rbac.authorization.k8s.io/v1", "Role", nil)
+		role["metadata"].(map[string]any)["name"] = name
+		role["rules"] = []any{map[string]any{"apiGroups": []any{group}, "resources": []any{resource}, "verbs": verbs}}
+		return role
+	}
+	allowed := map[string]kube.Object{"by-group": granting("starts-pods", "", "pods", "create", "delete"),
+		"by *": granting("takes-leases", "coordination.k8s.io", "leases", "update")}
+	for how, role := range allowed {
+		if err := r.create(ctx, roles, role); err != nil {
+			return err
+		}
+		r.check("allow-rules: a Role that grants what is listed follows, "+how, copied(ctx, r.b, roles.Path(pair.Project, role.Name()), any_))
+	}
+	if err := r.create(ctx, roleBindings, binding("to-view", "ClusterRole", "view")); err != nil {
+		return err
+	}
+	r.check("allow-rules: a RoleBinding to a ClusterRole that is listed follows", copied(ctx, r.b, roleBindings.Path(pair.Project, "to-view"), any_))
+
+	syncer, err := r.b.Client("syncer")
+	if err != nil {
+		return err
+	}
+	defer syncer.Close()
+	breakGlass, err := kube.Load(r.b.Cluster.BreakGlass())
+	if err != nil {
+		return err
+	}
+	defer breakGlass.Close()
+	refused := func(word string, resource kube.Resource, o kube.Object) error {
+		return see.Eventually(ctx, patience, func() error {
+			path := resource.Path(pair.Project, "")
+			return refuses(word, writes(ctx, syncer, http.MethodPost, path, labelled(o)), writes(ctx, breakGlass, http.MethodPost, path, o))
+		})
+	}
+	const more, other = "this Role grants more than a copy may", "this RoleBinding refers to more than a copy may"
+	r.check("the syncer is refused another verb", refused(more, roles, granting("new", "", "pods", "create", "patch")))
+	r.check("and another ClusterRole", refused(other, roleBindings, binding("new", "ClusterRole", "edit")))
+
+	was := r.pair.Mirror
+	without, err := r.file("without.yaml", strings.Split(besideMap, "  allow-rules")[0])
+	if err != nil {
+		return err
+	}
+	r.pair.Mirror = without
+	if _, err := r.pair.RunBootstrap(ctx, filepath.Join(r.Dir, "without")); err != nil {
+		return err
+	}
+	r.check("without allow-rules in --mirror the syncer is refused what they listed", errors.Join(
+		refused(more, roles, granting("new", "", "pods", "create")), refused(more, roles, granting("new", "coordination.k8s.io", "leases", "update")),
+		refused(other, roleBindings, binding("new", "ClusterRole", "view"))))
+	r.pair.Mirror = was
+	if _, err := r.pair.RunBootstrap(ctx, filepath.Join(r.Dir, "with")); err != nil {
+		return err
+	}
+	r.check("and with them may write it again", see.Eventually(ctx, patience, func() error {
+		return writes(ctx, syncer, http.MethodPost, roles.Path(pair.Project, ""), labelled(granting("new", "", "pods", "create")))
+	}))
+	return nil
+}
+
 // listRefused runs bootstrap with lists that do not fit; nothing may change by it.
 func (r *run) listRefused(ctx context.Context) error {
 	before, err := r.a.Admin.Get(ctx, syncerRole)
@@ -313,6 +379,8 @@ func (r *run) listRefused(ctx context.Context) error {
 	defer func() { r.pair.Mirror = was }()
 	for _, c := range []struct{ name, text, says string }{
 		{"no --mirror for a hub that has one", "", "hub-a: it has the rights of a mirror that no --mirror names: set kubeslice, "},
+		{"a rule that would end a text of the policy", "mirror:\n  allow-rules: [\"core/pods:get'] + ['*/*:*\"]\n",
+			"bad.yaml:2: mirror.allow-rules[0]: \"core/pods:get'] + ['*/*:*\" is no such rule"},
 		{"a kind of another name", "mirror:\n  kinds:\n  - {version: v1, resource: configmaps, kind: Settings}\n",
 			"hub-a: mirror.kinds: configmaps is of kind ConfigMap there; expected that, not Settings"},
 		{"a kind without namespaces", "mirror:\n  kinds:\n  - {group: storage.k8s.io, version: v1, resource: storageclasses, kind: StorageClass}\n",
