@@ -327,7 +327,14 @@ func (r *run) shopGuarded(ctx context.Context) error {
 		kube.Object{"spec": map[string]any{"replicas": 7}})
 	r.fenced(ctx, "a new Widget without labels, too", http.MethodPost, widgets.Path(shopSpace, ""), widget("new", "back"))
 	r.fenced(ctx, "a change of the Namespace", http.MethodPatch, kube.Namespaces.Path("", shopSpace), edit)
-	r.check("but not what is mirrored nowhere", errors.Join(
+	for _, name := range []string{"default", "kube-system", pair.Namespace} {
+		_, err := r.b.Admin.Merge(ctx, kube.Namespaces.Path("", name), kube.Object{"metadata": map[string]any{"labels": map[string]any{"team": "shop"}}})
+		if err == nil {
+			err = writes(ctx, r.b.Admin, http.MethodPost, configMaps.Path(name, ""), configMap("new", "1"))
+		}
+		r.check("but not what lies in "+name+", whatever its labels", err)
+	}
+	r.check("nor what is mirrored nowhere", errors.Join(
 		writes(ctx, r.b.Admin, http.MethodPost, configMaps.Path("default", ""), configMap("new", "1")),
 		writes(ctx, r.b.Admin, http.MethodPost, widgets.Path("default", ""), widget("new", "front")),
 		writes(ctx, r.b.Admin, http.MethodPost, deployments.Path(shopSpace, ""), deployment("new"))))
