@@ -344,7 +344,7 @@ static void show_enforced(struct elector *elector)
 {
 	static const char *const found[] = { [PROBE_ACCEPTED] = "a governed write was accepted",
 		[PROBE_FENCED] = "a governed write was refused: UNDERSTUDY_FENCE",
-		[PROBE_NO_OBJECT] = "no Cluster of a mirrored namespace to try it on",
+		[PROBE_NO_OBJECT] = "no mirrored Namespace to try it on",
 		[PROBE_FAILED] = "the probe could not be made" };
 	const struct machine *m = &elector->machine;
 	bool leads = m->role == HUB_LEADING;

@@ -50,6 +50,7 @@ static const struct row {
 	{ CRED(PUBLISHER), PAIR, false, ALWAYS, "patch", "clusters/status.controller.kubeslice.io",
 	    "*" },
 	{ CRED(PUBLISHER), PAIR, false, ALWAYS, "list,watch", "namespaces", "*" },
+	{ CRED(PUBLISHER), PAIR, false, ALWAYS, "create,patch", LEASES, "understudy-probe" },
 	{ CRED(PUBLISHER), PAIR, false, ALWAYS, "get", "secrets", "{tokens}" },
 	{ CRED(PUBLISHER), PAIR, false, EACH, "create", BINDINGS, "*" },
 	{ CRED(PUBLISHER), PAIR, false, EACH, "bind", "clusterroles.rbac.authorization.k8s.io",

@@ -1,14 +1,22 @@
 /*
- * The fence probe (C1): an empty merge patch of some Cluster's status, as a dry run. This identity
- * is one that the role policy governs, so the answer says whether the API server enforces what
- * HubRole says now. It changes nothing, whatever the answer, and needs no permit.
+ * The fence probe (C1): a write in a mirrored namespace, as a dry run. This identity is one that
+ * the role policy governs, so the answer says whether the API server enforces what HubRole says
+ * now. It changes nothing, whatever the answer, and needs no permit.
+ *
+ * Where there is a Cluster, its status is patched with nothing. Else a Lease is applied that nobody
+ * has: the policy matches it by that one name, in namespaces that the same binding chooses by the
+ * same label as all that is mirrored there, and this identity may write no other.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "kube/url.h"
 #include "publisher/publisher.h"
+
+#define PROBE_LEASE                                                                                \
+	"understudy-probe" /* as in policy/admission/hub.yaml and policy/rbac/hub.yaml */
 
 struct probe {
 	struct publisher *publisher;
@@ -46,28 +54,44 @@ static const struct cluster *governed(const struct publisher *publisher)
 	return NULL;
 }
 
+/* False: there is nothing to try it on. */
+static bool choose(const struct publisher *publisher, struct kube_ask *ask, struct buf *path)
+{
+	const struct cluster *cluster = governed(publisher);
+
+	if (cluster) {
+		publish_cluster_path(path, cluster, "status");
+		ask->verb = KUBE_PATCH_MERGE;
+		ask->query = "dryRun=All";
+		ask->body = STR_LIT("{}");
+	} else if (publisher->namespace_count > 0) {
+		kube_url_path(path, "coordination.k8s.io", "v1", "leases",
+		    publisher->namespaces[0]->name, PROBE_LEASE, NULL);
+		ask->verb = KUBE_PATCH_APPLY; /* a POST could not be allowed for one name alone */
+		ask->query = "dryRun=All&force=true&fieldManager=understudy";
+		ask->body = STR_LIT("{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
+				    "\"metadata\":{\"name\":\"" PROBE_LEASE "\"}}");
+	}
+	ask->path = path->data;
+	return path->len > 0;
+}
+
 void probe_start(struct publisher *publisher, uint64_t nonce)
 {
 	struct buf path = buf_make(2048);
 	struct kube_ask ask = { .target = CREDENTIAL_PUBLISHER,
-		.verb = KUBE_PATCH_MERGE,
-		.query = "dryRun=All",
-		.body = STR_LIT("{}"),
 		.deadline_ms = config_request_deadline_ms(role_config(publisher->process)) };
-	const struct cluster *cluster = governed(publisher);
 	struct probe *probe;
 
-	if (!cluster) {
+	if (!choose(publisher, &ask, &path)) {
 		tell(publisher, nonce,
-		    publisher->synced && publisher->namespaces_synced ? PROBE_NO_OBJECT
-								      : PROBE_FAILED);
+		    publisher->namespaces_synced ? PROBE_NO_OBJECT : PROBE_FAILED);
+		buf_free(&path);
 		return;
 	}
 	probe = calloc(1, sizeof(*probe));
 	CHECK(probe);
 	*probe = (struct probe){ publisher, nonce };
-	publish_cluster_path(&path, cluster, "status");
-	ask.path = path.data;
 	(void)kube_client_ask(publisher->client, &ask, on_answer, probe);
 	buf_free(&path);
 }

@@ -311,10 +311,20 @@ static void on_synced(void *arg, const char *resource_version)
 	step(publisher);
 }
 
+/* A hub without KubeSlice has no Clusters. The watch goes on asking, for they may come. */
 static void on_error(void *arg, const struct kube_answer *answer)
 {
-	(void)arg;
-	log_warn("watch of Clusters: %s %s", kube_class_name(answer->class), answer->message);
+	struct publisher *publisher = arg;
+
+	if (answer->class != KUBE_NO_RESOURCE || publisher->cluster_count) {
+		log_warn(
+		    "watch of Clusters: %s %s", kube_class_name(answer->class), answer->message);
+		return;
+	}
+	if (!publisher->synced)
+		log_info("this hub serves no Clusters: there is nobody to publish to");
+	publisher->synced = true;
+	step(publisher);
 }
 
 static const struct kube_watch_ops watch_ops = {

@@ -96,6 +96,9 @@ static char *manifest(const char *mirror, enum bootstrap_part part)
 	"mirror:\n"                                                                                \
 	"  allow-rules: [\"core/pods:create,delete\", \"batch/*:*\", \"clusterrole/a:b:bind\"]\n"
 #define NONE "mirror:\n  set: none\n"
+#define PROBE_LEASE                                                                                \
+	"      operations: [CREATE, UPDATE]\n      resources: [leases]\n"                          \
+	"      resourceNames: [understudy-probe]\n"
 
 static void the_default_written_out_is_the_default(void **state)
 {
@@ -254,6 +257,11 @@ static void policies_name_what_is_mirrored(void **state)
 		{ SHOP, true,
 		    "resources: [\"clusters\", \"clusters/scale\", \"clusters/status\"]\n" },
 		{ NO_CLUSTERS, true, "[controller.kubeslice.io, worker.kubeslice.io]\n" },
+		/* Its probe, whatever is mirrored, in the policy that guards what is. */
+		{ NULL, true, PROBE_LEASE },
+		{ NONE, true, PROBE_LEASE },
+		{ SHOP, true, PROBE_LEASE },
+		{ BESIDE, true, PROBE_LEASE },
 		{ NO_CLUSTERS, false, "excludeResourceRules:\n    - apiGroups: [\"controller" },
 		{ NO_CLUSTERS, false, "'clusters'" },
 		/* Whatever label the controller's namespace bears, and however a kind is served. */

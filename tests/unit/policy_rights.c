@@ -181,8 +181,9 @@ static void rights_follow_the_kinds(void **state)
 	static const char *const publisher[][3] = { { "get,list,watch",
 							"clusters.controller.kubeslice.io", "*" },
 		{ "patch", "clusters/status.controller.kubeslice.io", "*" },
-		{ "list,watch", "namespaces", "*" }, { "get", "secrets", "~worker-worker-1" },
-		{ NULL } };
+		{ "list,watch", "namespaces", "*" },
+		{ "create,patch", "leases.coordination.k8s.io", "understudy-probe" },
+		{ "get", "secrets", "~worker-worker-1" }, { NULL } };
 	static const char *const secrets[][3] = { { CHANGE, "namespaces", "*" },
 		{ "create", "rolebindings.rbac.authorization.k8s.io", "*" },
 		{ "bind", "clusterroles.rbac.authorization.k8s.io", "understudy-mirror-secrets" },

@@ -233,7 +233,7 @@ func (r *run) notForSyncer(ctx context.Context, name string, resource kube.Resou
 	return nil
 }
 
-// enforced is what audit says of the fence: it looks every half minute, and needs a Cluster for it.
+// enforced is what audit says of the fence: it looks every half minute.
 const enforced = "the API server enforces the role"
 
 // audited checks that the hubs' audits have nothing to say, but for what may not have been looked at yet.

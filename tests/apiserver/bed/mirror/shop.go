@@ -167,11 +167,8 @@ func (r *run) stock(ctx context.Context) error {
 			return err
 		}
 	}
-	// Where hub-b's administrator may write, and what the publisher's probe of the fence needs (C1).
+	// Where hub-b's administrator may write.
 	if _, err := r.b.Admin.Create(ctx, kube.Namespaces.Path("", ""), space("elsewhere-2", nil)); err != nil {
-		return err
-	}
-	if _, err := r.a.Admin.Create(ctx, kube.Clusters.Path(shopSpace, ""), probed()); err != nil {
 		return err
 	}
 	for name, tier := range map[string]string{"front": "front", "back": "back", "leaving": "front"} {
@@ -308,12 +305,6 @@ func (r *run) leaving(ctx context.Context) error {
 	return nil
 }
 
-// probed is a Cluster, which both hubs have by themselves where Clusters are not mirrored.
-func probed() kube.Object {
-	return kube.Object{"apiVersion": "controller.kubeslice.io/v1alpha1", "kind": "Cluster",
-		"metadata": map[string]any{"name": "worker-1"}, "spec": map[string]any{}}
-}
-
 func (r *run) shopGuarded(ctx context.Context) error {
 	edit := kube.Object{"metadata": map[string]any{"annotations": map[string]any{"edited": "yes"}}}
 	r.fenced(ctx, "a change of a ConfigMap", http.MethodPatch, configMaps.Path(shopSpace, "goods"), edit)
@@ -348,9 +339,6 @@ func (r *run) shopGuarded(ctx context.Context) error {
 		return err
 	}
 	defer breakGlass.Close()
-	if _, err := breakGlass.Create(ctx, kube.Clusters.Path(shopSpace, ""), probed()); err != nil {
-		return err
-	}
 	for _, c := range []struct {
 		name, word, path string
 		o                kube.Object

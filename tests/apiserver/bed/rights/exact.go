@@ -35,7 +35,7 @@ var (
 	}
 	publisherEverywhere = []string{
 		"get,list,watch clusters.controller.kubeslice.io", "patch clusters/status.controller.kubeslice.io",
-		"list,watch namespaces", "get secrets " + workerToken, "create rolebindings.rbac.authorization.k8s.io",
+		"list,watch namespaces", "get secrets " + workerToken, "create,patch leases.coordination.k8s.io " + probeLease, "create rolebindings.rbac.authorization.k8s.io",
 		"bind clusterroles.rbac.authorization.k8s.io understudy-mirror-secrets-read",
 	}
 	syncerEverywhere = []string{

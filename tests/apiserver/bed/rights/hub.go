@@ -48,7 +48,7 @@ func electorRows() []row {
 		{as, "writes another Lease", noRight, put(lease("somebody-else"), touch)},
 		{as, "patches its Lease", noRight, merge(lease(pairLease), kube.Object{"spec": map[string]any{"holderIdentity": "x"}})},
 		{as, "deletes its Lease", noRight, remove(lease(pairLease))},
-		{as, "makes a Lease of the cluster", noRight, post(kube.Leases.Path("kube-system", ""), object("coordination.k8s.io/v1", "Lease", "x", nil))},
+		{as, "makes a Lease of the cluster", noRight, post(kube.Leases.Path("kube-system", ""), leaseObject("x"))},
 		{as, "reads another HubRole", noRight, get(pair.HubRoles.Path("", "other"))},
 		{as, "writes another HubRole", noRight, merge(pair.HubRoles.Path("", "other"), hubRole(2))},
 		{as, "deletes HubRole/self", noRight, remove(self)},
@@ -93,6 +93,9 @@ func publisherRows() []row {
 		{as, "watches Namespaces", accepted, watch(kube.Namespaces.Path("", ""))},
 		{as, "reads a worker's token, for delivery", accepted, get(kube.Secrets.Path(mirrored, workerToken))},
 
+		{as, "makes the probe's Lease by a POST, which no name bounds", noRight, post(kube.Leases.Path(mirrored, ""), leaseObject(probeLease))},
+		{as, "applies another Lease", noRight, apply(kube.Leases.Path(mirrored, "another"), leaseObject("another"))},
+		{as, "applies the Lease of leadership", noRight, apply(lease(pairLease), leaseObject(pairLease))},
 		{as, "writes the spec of a Cluster", noRight, merge(worker, spec)},
 		{as, "replaces the status of a Cluster", noRight, put(worker+"/status", touch)},
 		{as, "deletes a Cluster", noRight, remove(worker)},

@@ -21,6 +21,13 @@ var verdicts = map[string]verdict{
 	"":          {unknownRole, unknownRole, unknownRole},
 }
 
+// probeLease is what the fence is tried on where there is no Cluster: nobody has it.
+const probeLease = "understudy-probe"
+
+func leaseObject(name string) kube.Object {
+	return object("coordination.k8s.io/v1", "Lease", name, nil)
+}
+
 // probe is the elector's own proof of the fence: an empty patch, dry, by an identity that the
 // policies govern.
 func probe() request {
@@ -89,6 +96,7 @@ func others(want string) []row {
 	mirroredPath := kube.Namespaces.Path("", mirrored)
 	return []row{
 		{"publisher", "publishes, as a dry run", want, probe()},
+		{"publisher", "tries the fence where there is no Cluster", want, apply(kube.Leases.Path(mirrored, probeLease), leaseObject(probeLease))},
 		{"worker operator", "writes the status of its Cluster", want, probe()},
 		{"worker operator", "makes a gateway", want, post(gateways.Path(mirrored, ""), gateway("new"))},
 		{admin, "creates a slice's quality", want, post(qualities.Path(mirrored, ""), quality("new"))},
