@@ -402,9 +402,8 @@ static void hub_rights(const struct bootstrap *b, struct buf *out)
 	for (unsigned i = 0; i < b->worker_count; i++)
 		buf_printf(
 		    &tokens, "%s\"" BOOTSTRAP_ACCOUNT "%s\"", i ? ", " : "", b->workers[i].name);
-	if (!b->worker_count) /* An empty list of names would be every Secret: one of nobody. */
-		buf_puts(&tokens, "\"" BOOTSTRAP_ACCOUNT "\"");
-	fill_hub(b, manifest_rbac_hub, tokens.data, out);
+	/* An empty list of names would be every Secret: without a worker the rule is left out. */
+	fill_hub(b, manifest_rbac_hub, text_of(&tokens), out);
 	for (unsigned i = 0; i < b->worker_count; i++) {
 		char account[112];
 		const struct value of_worker[] = { { .name = "N", .text = b->namespace },

@@ -144,11 +144,13 @@ static void each_placeholder_is_filled(void **state)
 			buf_free(&text);
 		}
 	drop(b);
-	/* Without workers the publisher may read no Secret, and not every one. */
+	/* Without workers the publisher may read no Secret: not every one, and none of no name. */
 	b = parse(WORDS(PAIR), CTL_DONE, &err);
 	struct buf text = buf_make(1 << 20);
 	bootstrap_manifest(b, &b->hubs[0], PART_RIGHTS, &text);
 	assert_null(strstr(text.data, "resourceNames: []"));
+	assert_null(strstr(text.data, "kubeslice-rbac-worker-"));
+	assert_null(strstr(text.data, "resources: [secrets], resourceNames"));
 	buf_free(&text);
 	drop(b);
 }
