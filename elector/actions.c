@@ -361,23 +361,19 @@ static void show_enforced(struct elector *elector)
 				      ? RIGHTS_AS_WANTED
 				      : RIGHTS_DIFFER;
 	(void)send(elector, ROLE_MONITOR, MSG_STATUS_RIGHTS, &message);
+	/* With nothing to try it on there is no answer, and nobody is woken for one. */
+	metric(elector, METRIC_FENCE_OK, NULL,
+	    m->probe_verdict == PROBE_NO_OBJECT   ? INT64_MIN
+	    : message.verdict == RIGHTS_AS_WANTED ? MICRO
+						  : 0);
 }
 
 static void show_event(struct elector *elector, const struct machine_event *event, bool changed)
 {
-	const struct machine *m = &elector->machine;
-
 	if (event->input == MACHINE_PEER_SEEN)
 		show_peer(elector, false);
-	if (event->input == MACHINE_PROBE_SEEN) {
+	if (event->input == MACHINE_PROBE_SEEN)
 		show_enforced(elector);
-		/* With nothing to try it on there is no answer, and nobody is woken for one. */
-		metric(elector, METRIC_FENCE_OK, NULL,
-		    m->probe_verdict == PROBE_NO_OBJECT ? INT64_MIN
-		    : m->probe_verdict == (m->role == HUB_LEADING ? PROBE_ACCEPTED : PROBE_FENCED)
-			? MICRO
-			: 0);
-	}
 	if (changed || event->input == MACHINE_PEER_SEEN || event->input == MACHINE_MIRROR_SEEN)
 		elector_show_leadership(elector);
 }
@@ -443,6 +439,8 @@ void elector_show_all(struct elector *elector)
 	record_show_history(elector);
 	show_peer(elector, true);
 	elector_show_leadership(elector);
+	if (elector->machine.probe_known)
+		show_enforced(elector);
 }
 
 void elector_tell_again(struct elector *elector, struct role_id peer)
@@ -454,6 +452,9 @@ void elector_tell_again(struct elector *elector, struct role_id peer)
 
 	if (peer.role == ROLE_PUBLISHER || peer.role == ROLE_REPOINTER)
 		(void)role_send(elector->process, peer.role, peer.shard, MSG_PERMIT, &permit);
+	if (peer.role == ROLE_PUBLISHER && m->probe_nonce && !m->probe_known)
+		(void)send(elector, ROLE_PUBLISHER, MSG_PROBE_ASKED,
+		    &(struct msg_probe_asked){ m->probe_nonce });
 	if (peer.role != ROLE_SYNCER || !m->granted)
 		return;
 	memcpy(order.grant.uid, m->peer.uid, sizeof(order.grant.uid));

@@ -171,6 +171,7 @@ static void on_object(void *arg, enum kube_watch_event event, const json_t *obje
 		publisher->namespaces[publisher->namespace_count++] = mirrored;
 	}
 	publisher->namespaces[at]->listed = true;
+	probe_again(publisher);
 	bindings_step(publisher);
 }
 
@@ -183,6 +184,7 @@ static void on_synced(void *arg, const char *resource_version)
 		if (!publisher->namespaces[i]->listed)
 			remove_namespace(publisher, i);
 	publisher->namespaces_synced = true;
+	probe_again(publisher);
 	bindings_step(publisher);
 }
 

@@ -76,6 +76,12 @@ static bool choose(const struct publisher *publisher, struct kube_ask *ask, stru
 	return path->len > 0;
 }
 
+void probe_again(struct publisher *publisher)
+{
+	if (publisher->probe_early)
+		probe_start(publisher, publisher->probe_early);
+}
+
 void probe_start(struct publisher *publisher, uint64_t nonce)
 {
 	struct buf path = buf_make(2048);
@@ -86,9 +92,11 @@ void probe_start(struct publisher *publisher, uint64_t nonce)
 	if (!choose(publisher, &ask, &path)) {
 		tell(publisher, nonce,
 		    publisher->namespaces_synced ? PROBE_NO_OBJECT : PROBE_FAILED);
+		publisher->probe_early = nonce;
 		buf_free(&path);
 		return;
 	}
+	publisher->probe_early = 0;
 	probe = calloc(1, sizeof(*probe));
 	CHECK(probe);
 	*probe = (struct probe){ publisher, nonce };

@@ -77,6 +77,9 @@ struct publisher {
 	unsigned namespace_count;
 	bool namespaces_synced, binds; /* binds: a kind is mirrored that needs the binding */
 	struct loop_timer binding_timer;
+	/* probe.c */
+	uint64_t probe_early; /* nonce of the last one, if there was nothing to try it on; 0: there
+				 was */
 	/* tokens.c */
 	struct token *tokens;
 };
@@ -98,6 +101,8 @@ const struct cluster *publish_find(
 
 /* --- probe.c --- */
 void probe_start(struct publisher *publisher, uint64_t nonce);
+/* There may be something to try it on now, for which the last one came too early. */
+void probe_again(struct publisher *publisher);
 
 /* --- tokens.c --- */
 void tokens_open(struct publisher *publisher);

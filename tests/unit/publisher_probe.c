@@ -286,10 +286,42 @@ static void without_a_mirrored_namespace_there_is_nothing_to_try_it_on(void **st
 	probe_start(&publisher, 1);
 	assert_int_equal(told.verdict, PROBE_FAILED); /* not known yet */
 	show(namespaces, never);
+	assert_int_equal(told.nonce, 1);
+	assert_int_equal(told.verdict, PROBE_NO_OBJECT);
 	probe_start(&publisher, 2);
 	assert_int_equal(told.nonce, 2);
 	assert_int_equal(told.verdict, PROBE_NO_OBJECT);
 	assert_int_equal(asks, 0);
+}
+
+/* At a start, when nothing is known yet; only the last question, and only once. */
+static void what_is_asked_too_early_is_tried_as_soon_as_it_can_be(void **state)
+{
+	(void)state;
+	probe_start(&publisher, 1);
+	probe_start(&publisher, 2);
+	assert_int_equal(told.verdict, PROBE_FAILED);
+	show(namespaces, shop);
+	assert_int_equal(asks, 1);
+	answer(KUBE_OK, "");
+	assert_int_equal(told.nonce, 2);
+	assert_int_equal(told.verdict, PROBE_ACCEPTED);
+	show(namespaces, shop);
+	assert_int_equal(asks, 1);
+}
+
+/* The mirror makes the first Namespace of a Standby after the first question was asked. */
+static void a_namespace_that_comes_later_is_tried_at_once(void **state)
+{
+	(void)state;
+	show(namespaces, nothing);
+	probe_start(&publisher, 3);
+	assert_int_equal(told.verdict, PROBE_NO_OBJECT);
+	show(namespaces, shop);
+	assert_int_equal(asks, 1);
+	answer(KUBE_FORBIDDEN, "UNDERSTUDY_FENCE");
+	assert_int_equal(told.nonce, 3);
+	assert_int_equal(told.verdict, PROBE_FENCED);
 }
 
 /* A kind that is not served has no objects; any other failure says nothing of them. */
@@ -319,6 +351,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		    without_a_mirrored_namespace_there_is_nothing_to_try_it_on, open_hub,
 		    close_hub),
+		cmocka_unit_test_setup_teardown(
+		    what_is_asked_too_early_is_tried_as_soon_as_it_can_be, open_hub, close_hub),
+		cmocka_unit_test_setup_teardown(
+		    a_namespace_that_comes_later_is_tried_at_once, open_hub, close_hub),
 		cmocka_unit_test_setup_teardown(
 		    a_hub_without_the_kind_has_no_clusters, open_hub, close_hub),
 	};
