@@ -67,6 +67,7 @@ part rights build/bed rights --dir build/check.rights
 part mirror build/bed mirror --dir build/check.mirror
 part 'operator of the mirror' build/bed mirror --dir build/check.verbs --verbs
 part 'listed kinds' build/bed mirror --dir build/check.kinds --kinds
+part 'hubs without KubeSlice' build/bed mirror --dir build/check.bare --bare
 part workers build/bed workers --dir build/check.workers
 part 'main job' main_job
 if make --no-print-directory oci >/dev/null; then

@@ -16,12 +16,7 @@ func root() string { return filepath.Dir(filepath.Dir(beside("bed"))) }
 // standardBed brings up two hubs and a worker in a folder, in place of what was there. It ends with
 // this process, unless it is to be kept.
 func standardBed(ctx context.Context, dir string, keep bool) (*cluster.Bed, error) {
-	return bedWith(ctx, dir, keep, nil)
-}
-
-// bedWith is standardBed with more flags for the API servers of single clusters.
-func bedWith(ctx context.Context, dir string, keep bool, flagsOf map[string][]string) (*cluster.Bed, error) {
-	return newBed(ctx, dir, keep, cluster.Options{Names: []string{"hub-a", "hub-b", "worker-1"}, FlagsOf: flagsOf})
+	return newBed(ctx, dir, keep, cluster.Options{Names: []string{"hub-a", "hub-b", "worker-1"}})
 }
 
 // isolatedBed is the same with these clusters, each in a network namespace of its own.

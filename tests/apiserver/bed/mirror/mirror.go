@@ -35,6 +35,7 @@ type Options struct {
 	Seed  uint64
 	Verbs bool   // only what an operator does
 	Kinds bool   // only what a configuration lists
+	Bare  bool   // only hubs of another controller, without workers: the bed has none
 	Part  string // only that part
 }
 
@@ -78,6 +79,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if o.Kinds {
 		list = kindParts
+	}
+	if o.Bare {
+		list = bareParts
 	}
 	if o.Soak > 0 {
 		list = []part{list[0], {"soak", func(r *run, ctx context.Context) error { return r.soak(ctx, o.Seed, o.Soak) }}}

@@ -55,6 +55,14 @@ func (r *run) die(h *pair.Hub) {
 }
 
 func (r *run) repair(ctx context.Context, h *pair.Hub) error {
+	if err := r.repairOnly(ctx, h); err != nil {
+		return err
+	}
+	return r.takesWrites(ctx, h)
+}
+
+// repairOnly starts a hub's API server again, and does not ask what it takes.
+func (r *run) repairOnly(ctx context.Context, h *pair.Hub) error {
 	if err := h.Cluster.Start(cluster.ControlPlane...); err != nil {
 		return err
 	}
@@ -63,7 +71,7 @@ func (r *run) repair(ctx context.Context, h *pair.Hub) error {
 			return err
 		}
 	}
-	return r.takesWrites(ctx, h)
+	return nil
 }
 
 // takesWrites waits for a hub whose API server was started anew. One that starts before its CRDs are
