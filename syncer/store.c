@@ -6,10 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/check.h"
 
-#define KEY_MAX (1 + 63 + 1 + 253 + 1)
+/* Whole blocks come from the system: among texts, which come and go, items would leave holes that
+ * nobody fills. */
+#define BLOCK_BYTES ((size_t)256 * 1024)
+#define STEP        ((size_t)16)
+
+struct item_block {
+	struct item_block *next;
+	_Alignas(16) char items[];
+};
 
 static struct str key_of(const void *value)
 {
@@ -26,13 +35,69 @@ void store_open(struct store *store)
 	*store = (struct store){ .items = map_make(key_of), .spaces = map_make(space_name_of) };
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* So that whoever uses one that is gone is found. */
+static struct item *item_take(struct store *store, size_t size)
+{
+	(void)store;
+	return calloc(1, size);
+}
+
+static void item_give_back(struct store *store, struct item *item, size_t size)
+{
+	(void)store;
+	(void)size;
+	free(item);
+}
+#else
+/* All zero; NULL: out of memory. */
+static struct item *item_take(struct store *store, size_t size)
+{
+	size_t steps = (size + STEP - 1) / STEP;
+	struct item *item = store->spare[steps];
+	struct item_block *block;
+
+	if (item) {
+		store->spare[steps] = item->next;
+		item->next = NULL;
+		return item;
+	}
+	if (store->block_left < steps * STEP) {
+		block = mmap(
+		    NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block == MAP_FAILED)
+			return NULL;
+		block->next = store->blocks;
+		store->blocks = block;
+		store->block_left = BLOCK_BYTES - sizeof(*block);
+	}
+	item = (struct item *)(void *)((char *)store->blocks + BLOCK_BYTES - store->block_left);
+	store->block_left -= steps * STEP;
+	return item;
+}
+
+static void item_give_back(struct store *store, struct item *item, size_t size)
+{
+	size_t steps = (size + STEP - 1) / STEP;
+
+	memset(item, 0, size);
+	item->next = store->spare[steps];
+	store->spare[steps] = item;
+}
+#endif
+
+static size_t size_of(const char *key)
+{
+	return sizeof(struct item) + strlen(key) + 1;
+}
+
 static void item_free(struct store *store, struct item *item)
 {
 	store_release(store, item);
 	free(item->why);
 	free(item->dropped);
 	free(item->made);
-	free(item);
+	item_give_back(store, item, size_of(item->key));
 }
 
 void store_close(struct store *store)
@@ -45,14 +110,21 @@ void store_close(struct store *store)
 		free(value);
 	map_free(&store->items);
 	map_free(&store->spaces);
+	while (store->blocks) {
+		struct item_block *block = store->blocks;
+
+		store->blocks = block->next;
+		(void)munmap(block, BLOCK_BYTES);
+	}
 }
 
 /* Kind and names as one key; 0 when a name is too long. Slashes in it: no valid name has one. */
-static size_t key_make(char key[KEY_MAX], enum kind kind, const char *namespace, const char *name)
+static size_t key_make(
+    char key[ITEM_KEY_MAX], enum kind kind, const char *namespace, const char *name)
 {
-	int n = snprintf(key, KEY_MAX, "%c%s/%s", 'A' + (int)kind, namespace, name);
+	int n = snprintf(key, ITEM_KEY_MAX, "%c%s/%s", 'A' + (int)kind, namespace, name);
 
-	if (n < 0 || n >= KEY_MAX || strchr(namespace, '/') || strchr(name, '/'))
+	if (n < 0 || n >= ITEM_KEY_MAX || strchr(namespace, '/') || strchr(name, '/'))
 		return 0;
 	return (size_t)n;
 }
@@ -60,7 +132,7 @@ static size_t key_make(char key[KEY_MAX], enum kind kind, const char *namespace,
 struct item *store_find(
     const struct store *store, enum kind kind, const char *namespace, const char *name)
 {
-	char key[KEY_MAX];
+	char key[ITEM_KEY_MAX];
 	size_t n = key_make(key, kind, namespace, name);
 
 	return n ? map_get(&store->items, (struct str){ key, n }) : NULL;
@@ -94,21 +166,21 @@ struct item *store_add(struct store *store, enum kind kind, const char *namespac
 {
 	struct item *item = store_find(store, kind, namespace, name);
 	struct space *space;
-	char key[KEY_MAX];
+	char key[ITEM_KEY_MAX];
 	size_t n;
 
 	if (item)
 		return item;
 	n = key_make(key, kind, namespace, name);
 	space = n ? store_space(store, namespace) : NULL;
-	item = space ? calloc(1, sizeof(*item) + n + 1) : NULL;
+	item = space ? item_take(store, size_of(key)) : NULL;
 	if (!item)
 		return NULL;
 	item->kind = (uint8_t)kind;
 	memcpy(item->key, key, n + 1);
 	item->name_at = (uint16_t)(strlen(namespace) + 2);
 	if (!map_add(&store->items, item)) {
-		free(item);
+		item_give_back(store, item, size_of(item->key));
 		return NULL;
 	}
 	space_add(space, item);

@@ -112,9 +112,16 @@ struct space {
 	char name[64];
 };
 
+/* Sizes of an item with its key, in steps of 16 bytes. */
+#define ITEM_KEY_MAX (1 + 63 + 1 + 253 + 1)
+#define ITEM_SIZES   ((sizeof(struct item) + ITEM_KEY_MAX) / 16 + 2)
+
 struct store {
 	struct map items, spaces;
 	size_t held_bytes;
+	struct item_block *blocks; /* the newest first; items lie in nothing else */
+	size_t block_left;         /* bytes of it */
+	struct item *spare[ITEM_SIZES];
 	uint32_t count_source[KIND_COUNT], count_copy[KIND_COUNT], count_pending[KIND_COUNT];
 	uint32_t count[ITEM_STATE_COUNT];
 };

@@ -1,7 +1,8 @@
 /*
  * Goal: the texts of copies that wait to be written take bounded memory, however many objects there
- * are and however their writes end (H3). Method: more objects with a text than fit, none of which
- * is in memory at first; each order is carried out here, a window full at a time.
+ * are and however their writes end (H3), and used memory tells nothing. Method: more objects with a
+ * text than fit, none of which is in memory at first; each order is carried out here, a window full
+ * at a time.
  */
 #include "tests/unit/syncer_item.h"
 
@@ -130,11 +131,31 @@ static void H3_what_cannot_be_written_fills_no_memory(void **state)
 		assert_int_equal(items[i]->state, ITEM_IDLE);
 }
 
+static void an_item_in_used_memory_is_new(void **state)
+{
+	struct item *old = add(KIND_SLICE_CONFIG, "old"), *new;
+
+	(void)state;
+	store_say(old, "because");
+	old->braked = true;
+	store_drop(&engine.store, old);
+	new = store_add(&engine.store, KIND_SLICE_CONFIG, NS, "new");
+	assert_string_equal(item_name(new), "new");
+	assert_int_equal(new->source, SOURCE_UNKNOWN);
+	assert_int_equal(new->copy, COPY_NONE);
+	assert_int_equal(new->source_version, 0);
+	assert_int_equal(new->copy_uid[0], '\0');
+	assert_null(new->why);
+	assert_false(new->braked);
+	assert_null(new->next);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(H3_a_text_is_written_before_others_are_read),
 		STORY(H3_what_cannot_be_written_fills_no_memory),
+		STORY(an_item_in_used_memory_is_new),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
