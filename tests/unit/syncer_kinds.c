@@ -126,6 +126,35 @@ static void what_is_skipped_stays_as_it_is(void **state)
 	assert_null(map->local);
 }
 
+/* The peer never had it because it was kept out, so what this hub has from the time when it led is
+ * no leftover (M8, C12). */
+static void C12_what_is_kept_out_outlives_the_return_of_its_hub(void **state)
+{
+	struct object *own = add(CONFIG_MAP, "own"), *extra = add(CONFIG_MAP, "extra");
+	struct object *marked = add(CONFIG_MAP, "marked");
+
+	(void)state;
+	leave_out("configmaps", "", "own");
+	w.object[0].local = source_json(&w.object[0]);
+	own->local = source_json(own);
+	extra->local = source_json(extra);
+	marked->local = source_json(marked);
+	json_object_set_new(json_object_get(marked->local, "metadata"), "annotations",
+	    json_pack("{s:s}", REWRITE_PREFIX "mirror", "false"));
+	own->source = extra->source = marked->source = false;
+	engine_rejoin(&w.engine, true, w.now_ns);
+	first_mirror();
+	assert_null(strstr(w.trace, " own; "));
+	assert_null(strstr(w.trace, " marked; "));
+	assert_int_equal(item_of(marked)->state, ITEM_EXCLUDED);
+	assert_non_null(strstr(w.trace, "archive extra; "));
+	assert_null(extra->local);
+	assert_non_null(own->local);
+	assert_int_equal(item_of(own)->state, ITEM_EXCLUDED);
+	assert_non_null(strstr(item_of(own)->why, "mirror.skip"));
+	assert_int_equal(pending() + w.engine.store.count[ITEM_BLOCKED], 0);
+}
+
 /* H7: nobody can change it any more, so it is made anew. */
 static void an_immutable_config_map_is_made_anew(void **state)
 {
@@ -262,6 +291,7 @@ int main(void)
 		LISTED(a_listed_kind_is_copied_behind_the_set),
 		LISTED(one_that_lost_its_label_left_the_mirror),
 		LISTED(what_is_skipped_stays_as_it_is),
+		LISTED(C12_what_is_kept_out_outlives_the_return_of_its_hub),
 		LISTED(an_immutable_config_map_is_made_anew),
 		LISTED(a_namespace_goes_without_the_kinds_that_are_off),
 		LISTED(a_token_stays_out_where_accounts_do),
