@@ -52,7 +52,8 @@ struct diff {
 	char *token; /* of the next page */
 	unsigned tries;
 	struct candidate *candidates;
-	unsigned candidate_count, left_out, candidate, look;
+	unsigned candidate_count, left_out, candidate;
+	unsigned look, again; /* the round, and how many candidates go into the next one */
 	unsigned compared, differing;
 	unsigned before[3]; /* candidates, left out and compared, when this list began */
 	json_t *source;     /* of the candidate */
@@ -432,7 +433,6 @@ static void report(struct diff *diff, struct buf *text)
 static void next_candidate(struct diff *diff)
 {
 	diff->candidate++;
-	diff->look = 0;
 	look_at_source(diff);
 }
 
@@ -488,9 +488,9 @@ static void on_copy(void *arg, const struct kube_answer *answer)
 		copy = kube_json_parse(answer->body, NULL);
 	known = diff->source_read && (copy || answer->class == KUBE_NOT_FOUND);
 	if (known && compare(diff, copy, &text)) {
-		next_candidate(diff);
-	} else if (++diff->look < LOOKS) {
-		later(diff, look_at_source, LOOK_AGAIN_NS);
+		/* the mirror was only on its way */
+	} else if (diff->look + 1 < LOOKS) {
+		diff->candidates[diff->again++] = diff->candidates[diff->candidate];
 	} else {
 		if (!known) {
 			buf_clear(&text);
@@ -498,10 +498,10 @@ static void on_copy(void *arg, const struct kube_answer *answer)
 			    kube_class_name(answer->class), answer->message);
 		}
 		report(diff, &text);
-		next_candidate(diff);
 	}
 	json_decref(copy);
 	buf_free(&text);
+	next_candidate(diff);
 }
 
 static void ask_for(struct diff *diff, enum side side, kube_done_fn *done)
@@ -549,12 +549,19 @@ static void finish(struct diff *diff)
 	end(diff, SYNC_OUTCOME_DONE, text);
 }
 
+/* In rounds, so that one pause serves all that differ. */
 static void look_at_source(struct diff *diff)
 {
-	if (diff->candidate < diff->candidate_count)
+	if (diff->candidate < diff->candidate_count) {
 		ask_for(diff, SIDE_SOURCE, on_source);
-	else
+	} else if (diff->again) {
+		diff->candidate_count = diff->again;
+		diff->candidate = diff->again = 0;
+		diff->look++;
+		later(diff, look_at_source, LOOK_AGAIN_NS);
+	} else {
 		finish(diff);
+	}
 }
 
 void diff_begin(struct syncer *syncer, uint64_t operation, enum kind only)

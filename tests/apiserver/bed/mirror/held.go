@@ -99,7 +99,14 @@ func (r *run) held(ctx context.Context) error {
 	r.ctlCheck(ctx, "a dry run lists them and deletes none", r.b, 0, []string{"SliceConfig kubeslice-cisco/kept-14: is deleted", "15 copies are deleted; nothing was written"},
 		"sync", "confirm-deletes", "--dry-run")
 	r.check("they are all there", r.holds(ctx, many))
+	asked := time.Now()
 	r.ctlCheck(ctx, "sync diff tells them", r.b, 1, []string{"SliceConfig kubeslice-cisco/kept-03: only on this hub (its deletion is held", "15 differ"}, "sync", "diff")
+	r.check("and looks at all of them again after one pause", func() error {
+		if took := time.Since(asked); took > 10*time.Second {
+			return fmt.Errorf("15 that differ took it %s", took)
+		}
+		return nil
+	}())
 	r.ctlCheck(ctx, "sync discard", r.b, 0, []string{"15 copies stay and are left alone"}, "sync", "discard", "--yes", "hub-b")
 	r.check("keeps the copies and says so on each", see.Eventually(ctx, patience, func() error {
 		n, kept, err := r.copies(ctx, "kept")
