@@ -164,6 +164,17 @@ static json_t *json_of(const struct archived *item)
 	    item->version, "kind", item->kind, "object", item->object, "parts", (int)item->parts);
 }
 
+/* An empty list of another namespace says nothing. Who may not read the Lease is not refused. */
+static enum ctl_exit check_place(const struct archive_words *words, struct err *err)
+{
+	struct buf holder = buf_make(256);
+	enum kubectl_outcome outcome =
+	    kubectl_lease_holder(&words->from, words->namespace, &holder, err);
+
+	buf_free(&holder);
+	return outcome == KUBECTL_NOT_FOUND ? CTL_REFUSED : CTL_DONE;
+}
+
 static enum ctl_exit run_list(int argc, char **argv, struct buf *out, struct err *err)
 {
 	struct archived_list list;
@@ -179,6 +190,8 @@ static enum ctl_exit run_list(int argc, char **argv, struct buf *out, struct err
 		return code;
 	}
 	code = kubectl_exit(archived_read(&words.from, words.namespace, &list, err), false);
+	if (code == CTL_DONE && list.count == 0)
+		code = check_place(&words, err);
 	for (size_t i = 0; i < list.count; i++) {
 		if (!is_wanted(&words, &list.items[i], now_s))
 			continue;

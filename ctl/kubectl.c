@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "kube/lease.h"
 
 #define REQUEST_TIMEOUT "--request-timeout=30s"
 
@@ -184,6 +185,20 @@ enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *cons
 		err_set(err, "kubectl: %.400s", text ? text : "ended without a word");
 	}
 	buf_free(&said);
+	return outcome;
+}
+
+enum kubectl_outcome kubectl_lease_holder(
+    const struct kubectl *kubectl, const char *namespace, struct buf *holder, struct err *err)
+{
+	const char *const words[] = { "get", "leases.coordination.k8s.io", KUBE_LEASE_NAME, "-n",
+		namespace, "-o", "jsonpath={.spec.holderIdentity}", NULL };
+	enum kubectl_outcome outcome = kubectl_run(kubectl, words, (struct str){ 0 }, holder, err);
+
+	if (outcome == KUBECTL_NOT_FOUND)
+		err_set(err,
+		    "there is no Lease %s in %s: name understudy's namespace by --namespace",
+		    KUBE_LEASE_NAME, namespace);
 	return outcome;
 }
 

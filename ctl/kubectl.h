@@ -31,6 +31,10 @@ enum kubectl_outcome {
  * failure err holds its words, made printable. */
 enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *const *words,
     struct str input, struct buf *out, struct err *err);
+/* Who holds understudy's Lease there, appended to holder. NOT_FOUND: there is none, and err says by
+ * which word another namespace is named. */
+enum kubectl_outcome kubectl_lease_holder(
+    const struct kubectl *kubectl, const char *namespace, struct buf *holder, struct err *err);
 /* writes: what came of a request that was not answered is not known. */
 enum ctl_exit kubectl_exit(enum kubectl_outcome outcome, bool writes);
 

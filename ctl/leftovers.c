@@ -180,16 +180,13 @@ static enum ctl_exit check_leads(const struct words *words, struct buf *hub, str
 {
 	const char *const role[] = { "get", "hubroles.ha.kubeslice.io", "self", "-o",
 		"jsonpath={.spec.role}", NULL };
-	const char *const holder[] = { "get", "leases.coordination.k8s.io",
-		"kubeslice-controller-ha", "-n", words->namespace, "-o",
-		"jsonpath={.spec.holderIdentity}", NULL };
 	struct buf said = buf_make(256);
 	enum kubectl_outcome outcome =
 	    kubectl_run(&words->hub, role, (struct str){ 0 }, &said, err);
 	bool leads = str_equal(buf_str(&said), STR_LIT("Leading"));
 
 	if (outcome == KUBECTL_OK && leads)
-		outcome = kubectl_run(&words->hub, holder, (struct str){ 0 }, hub, err);
+		outcome = kubectl_lease_holder(&words->hub, words->namespace, hub, err);
 	if (outcome == KUBECTL_OK && (!leads || hub->len == 0)) {
 		err_set(err,
 		    "refused: this hub does not lead (HubRole %.40s); on a Standby the mirror "

@@ -141,7 +141,7 @@ static void put_lease(const json_t *lease, long long now_us, struct buf *out)
 
 	put_label(out, "Lease");
 	if (!json_is_object(lease)) {
-		buf_puts(out, "none\n");
+		buf_puts(out, "none there: name understudy's namespace by --namespace\n");
 		return;
 	}
 	buf_puts(out, "holder ");

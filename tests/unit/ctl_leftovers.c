@@ -186,6 +186,32 @@ static void every_kind_of_the_hub_is_asked_for(void **state)
 	assert_non_null(strstr(line, " patch widgets.v1beta1.shop.example.com w "));
 }
 
+/* Bootstrap's --namespace was another one, and it was left out here: no list of there says
+ * anything. */
+static void a_namespace_without_a_lease_is_no_answer(void **state)
+{
+	static const char kubectl[] =
+	    "case $all in *' self '*) printf Leading; exit;; *holderIdentity*) echo 'Error from "
+	    "server (NotFound): namespaces \"kubeslice-controller\" not found' >&2; exit 1;; "
+	    "esac\n";
+
+	(void)state;
+	assert_int_equal(unpark(kubectl), CTL_REFUSED);
+	assert_non_null(strstr(err.text,
+	    "there is no Lease kubeslice-controller-ha in kubeslice-controller: name understudy's "
+	    "namespace by --namespace"));
+	assert_int_equal(RUN("archive", "list", "--context", "a"), CTL_REFUSED);
+	assert_non_null(strstr(err.text, "by --namespace"));
+	assert_false(said("nothing was lost"));
+	assert_int_equal(RUN("archive", "list", "--context", "a", "--namespace", "x"), CTL_REFUSED);
+	put_kubectl("case $all in *holderIdentity*) printf hub-b;; esac; exit 0\n");
+	assert_int_equal(RUN("archive", "list", "--context", "a"), CTL_DONE);
+	assert_true(said("nothing is archived: nothing was lost\n"));
+	put_kubectl("case $all in *holderIdentity*) echo 'Error from server (Forbidden): no' >&2; "
+		    "exit 1;; esac\n");
+	assert_int_equal(RUN("archive", "list", "--context", "a"), CTL_DONE);
+}
+
 /* The rest is done, and it is no success. */
 static void what_is_not_looked_at_is_named(void **state)
 {
@@ -289,6 +315,7 @@ int main(void)
 		cmocka_unit_test(who_is_meant),
 		WITH_KUBECTL(every_kind_of_the_hub_is_asked_for),
 		WITH_KUBECTL(what_is_not_looked_at_is_named),
+		WITH_KUBECTL(a_namespace_without_a_lease_is_no_answer),
 		WITH_KUBECTL(no_hub_no_list),
 		WITH_KUBECTL(misuse),
 	};
