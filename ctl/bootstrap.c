@@ -261,6 +261,16 @@ enum ctl_exit bootstrap_fail(
 	return code;
 }
 
+/* What the accounts get rights on, where somebody chose it. */
+static void tell_mirror(struct bootstrap *b)
+{
+	struct buf words = buf_make(1 << 16);
+
+	bootstrap_mirror_put(b->config, &words);
+	bootstrap_tell(b, "mirrored: %s", words.data ? words.data : "");
+	buf_free(&words);
+}
+
 static void tell_plan(struct bootstrap *b)
 {
 	const struct bootstrap_cluster *cluster;
@@ -286,6 +296,8 @@ static void tell_plan(struct bootstrap *b)
 		bootstrap_tell(b, "%s", line.data ? line.data : "");
 		buf_free(&line);
 	}
+	if (b->mirror_file && !b->remove && !b->renew)
+		tell_mirror(b);
 	if (b->remove)
 		bootstrap_tell(b,
 		    "rights first, then policies, kinds and Leases go, and the files in %s that "
@@ -297,9 +309,10 @@ static void tell_plan(struct bootstrap *b)
 	else
 		bootstrap_tell(b,
 		    "each hub gets CRD, HubRole, admission policies and then accounts with least "
-		    "rights; each worker the same for both hubs; %s gets a folder for each machine "
+		    "rights; %s%s gets a folder for each machine "
 		    "with its configuration, certificates and tokens for %lld h",
-		    b->out, b->life_s / 3600);
+		    b->worker_count ? "each worker the same for both hubs; " : "", b->out,
+		    b->life_s / 3600);
 }
 
 /* True when the first hub's name was given, by --yes or on the terminal. */

@@ -102,6 +102,8 @@ enum ctl_exit bootstrap_judge_uids(struct bootstrap *b);
 enum ctl_exit bootstrap_mirror_take(struct bootstrap *b);
 /* One hub: does it serve what is listed (M7, M10); has it rights for another mirror? */
 enum ctl_exit bootstrap_mirror_judge(struct bootstrap *b, const struct bootstrap_cluster *cluster);
+/* What is mirrored, in one line without its end. */
+void bootstrap_mirror_put(const struct us_config *config, struct buf *out);
 /* On the syncer's ClusterRole where the mirror is not the default: what is mirrored. */
 #define BOOTSTRAP_MIRROR_NOTE "ha.kubeslice.io/mirror"
 

@@ -240,6 +240,27 @@ static void put_allowed(const struct us_config *config, struct buf *out)
 	CHECK(!out->failed);
 }
 
+void bootstrap_mirror_put(const struct us_config *config, struct buf *out)
+{
+	bool set = config->mirror_set == CONFIG_MIRROR_KUBESLICE;
+	struct kind_row rows[KIND_COUNT];
+
+	(void)kinds_of(config, rows);
+	buf_printf(out, "set %s, namespaces %s=%s", set ? "kubeslice" : "none",
+	    config_text_at(config, config->mirror_label.key),
+	    config_text_at(config, config->mirror_label.value));
+	for (unsigned k = 0; k < KIND_COUNT; k++)
+		if (rows[k].on && (!set || k >= KIND_LISTED) && k != KIND_NAMESPACE)
+			buf_printf(out, ", %s%s%s", rows[k].plural, *rows[k].group ? "." : "",
+			    rows[k].group);
+	for (unsigned k = 0; k < KIND_LISTED; k++)
+		if (rows[k].skipped)
+			buf_printf(out, ", without %s%s%s", rows[k].plural,
+			    *rows[k].group ? "." : "", rows[k].group);
+	for (unsigned i = 0; i < config->rule_count; i++)
+		buf_printf(out, ", allows %s", config_text_at(config, config->rules[i]));
+}
+
 /* What is mirrored, unless it is the default: what a later run without --mirror finds. */
 static void put_note(const struct us_config *config, const struct mirror *m, struct buf *out)
 {
@@ -250,19 +271,8 @@ static void put_note(const struct us_config *config, const struct mirror *m, str
 		off += !m->rows[k].on;
 	if (set && kinds_owner_chooses(config) && !off && !m->other_count && !config->rule_count)
 		return;
-	buf_printf(out, ", annotations: {" BOOTSTRAP_MIRROR_NOTE ": \"set %s, namespaces %s=%s",
-	    set ? "kubeslice" : "none", config_text_at(config, config->mirror_label.key),
-	    config_text_at(config, config->mirror_label.value));
-	for (unsigned k = 0; k < KIND_COUNT; k++)
-		if (m->rows[k].on && (!set || k >= KIND_LISTED) && k != KIND_NAMESPACE)
-			buf_printf(out, ", %s%s%s", m->rows[k].plural, *m->rows[k].group ? "." : "",
-			    m->rows[k].group);
-	for (unsigned k = 0; k < KIND_LISTED; k++)
-		if (m->rows[k].skipped)
-			buf_printf(out, ", without %s%s%s", m->rows[k].plural,
-			    *m->rows[k].group ? "." : "", m->rows[k].group);
-	for (unsigned i = 0; i < config->rule_count; i++)
-		buf_printf(out, ", allows %s", config_text_at(config, config->rules[i]));
+	buf_puts(out, ", annotations: {" BOOTSTRAP_MIRROR_NOTE ": \"");
+	bootstrap_mirror_put(config, out);
 	buf_puts(out, "\"}");
 }
 

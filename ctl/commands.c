@@ -212,6 +212,8 @@ static const struct command commands[] = {
 	    "certificates, and tokens that end after SPAN (30d), each proven at the address that "
 	    "the\n"
 	    "machine will use. Again it mends what is missing; what works or was edited stays.\n"
+	    "NAME             of a cluster; its context is called the same unless =CONTEXT says "
+	    "otherwise\n"
 	    "--hub-endpoint   where other machines reach that hub, when your context cannot say\n"
 	    "--kubeconfig, --project-namespace  hold for the clusters named behind them\n"
 	    "--mirror         the map `mirror` of both hubs' configurations; rights and policies "
