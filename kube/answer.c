@@ -310,7 +310,8 @@ void answer_not_dialed(struct kube_answer *answer, enum dial_outcome outcome, st
 		[DIAL_TIMEOUT] = { KUBE_SILENT, PEER_WHY_TIMEOUT, "connecting timed out" },
 		[DIAL_RESET] = { KUBE_SILENT, PEER_WHY_RESET, "connection reset" },
 		[DIAL_NO_NAME] = { KUBE_BLIND, PEER_WHY_NO_NAME, "the name has no address" },
-		[DIAL_DENIED] = { KUBE_BLIND, PEER_WHY_DIALER, "the dialer may not go there" },
+		[DIAL_DENIED] = { KUBE_BLIND, PEER_WHY_DIALER,
+		    "the dialer may not go there (dial.allow)" },
 	};
 
 	answer_set(answer, rows[outcome].class, rows[outcome].why, rows[outcome].words);
