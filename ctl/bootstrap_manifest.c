@@ -314,7 +314,7 @@ static void take_mirror(const struct us_config *config, struct mirror *m)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		*texts[i] = buf_make(1 << 16);
-	m->allowed = buf_make(1 << 19); /* a rule's text once for each of its verbs */
+	m->allowed = buf_make(1 << 17); /* a rule's text once for each of its verbs */
 	(void)kinds_of(config, m->rows);
 	m->any = kinds_any(config);
 	m->whole = m->any;

@@ -123,11 +123,13 @@ bool config_label_fault(
  */
 
 /* M10: what says something of one cluster only, rules over it, or would run twice. A group without
- * a resource stands for all of it. */
+ * a resource stands for all of it, a resource without a group for those of all groups. */
 static const struct {
 	const char *group, *resource, *why;
 } refused[] = {
 	{ "", "namespaces", "is never listed: Namespaces cross by mirror.namespaces (M10)" },
+	/* By what they are called: to choose by a Namespace's labels it looks at their own. */
+	{ NULL, "namespaces", "is never mirrored: the API server takes it for a Namespace (M10)" },
 	{ "", "nodes", "is never mirrored: it is of one cluster (M10)" },
 	{ "", "pods", "is never mirrored: it would run on both hubs (M10)" },
 	{ "", "endpoints", "is never mirrored: it is of one cluster's network (M10)" },
@@ -154,7 +156,7 @@ static bool never(const char *group, const char *resource, struct config_fault *
 	static const char others[] = "a kind that two clusters can have alike";
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		if (strcmp(refused[i].group, group) == 0 &&
+		if ((!refused[i].group || strcmp(refused[i].group, group) == 0) &&
 		    (!refused[i].resource || strcmp(refused[i].resource, resource) == 0))
 			return set(fault, refused[i].resource ? "resource" : "group",
 			    refused[i].resource ? resource : group, refused[i].why, others);
@@ -343,6 +345,7 @@ static bool is_of(const char *text, size_t n, const char *others)
 bool config_is_rule(const char *text)
 {
 	const char *slash = strchr(text, '/'), *colon = strrchr(text, ':'), *verb, *end;
+	unsigned verbs = 0;
 
 	if (!slash || !colon || colon < slash || strlen(text) > CONFIG_MAX_RULE_BYTES ||
 	    !is_of(text, (size_t)(slash - text), "-.*") ||
@@ -350,7 +353,7 @@ bool config_is_rule(const char *text)
 		return false;
 	for (verb = colon + 1;; verb = end + 1) {
 		end = strchrnul(verb, ',');
-		if (!is_of(verb, (size_t)(end - verb), "-*"))
+		if (!is_of(verb, (size_t)(end - verb), "-*") || ++verbs > CONFIG_MAX_RULE_VERBS)
 			return false;
 		if (!*end)
 			return true;

@@ -27,9 +27,11 @@ bool config_skip_fault(const struct us_config *config, unsigned i, struct config
 bool config_never_mirrored(const char *group, const char *resource);
 /* GROUP/RESOURCE:VERB[,VERB], none of them empty, at most CONFIG_MAX_RULE_BYTES: letters, digits,
  * "-" and "*", "." in group and resource, "_/:" in the resource. Nothing that would end a text of
- * the policy that bootstrap makes of it. */
+ * the policy that bootstrap makes of it, which says the whole rule for each of its verbs: as many
+ * as leave CONFIG_MAX_RULES within the 100000 characters that an API server takes. */
 bool config_is_rule(const char *text);
 #define CONFIG_MAX_RULE_BYTES 253
+#define CONFIG_MAX_RULE_VERBS 12
 
 /* For people: KEY=VALUE; RESOURCE.GROUP/VERSION KIND SELECTOR; as in mirror.skip. */
 void config_put_label(

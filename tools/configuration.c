@@ -55,7 +55,7 @@ static const struct type {
 	{ "arguments", "list of texts", "\"type\": \"string\", \"minLength\": 1" },
 	{ "rules", "list of rules",
 	    "\"type\": \"string\", \"maxLength\": 253, \"pattern\": "
-	    "\"^[-A-Za-z0-9.*]+/[-A-Za-z0-9._*/:]+:[-A-Za-z0-9*]+(,[-A-Za-z0-9*]+)*$\"" },
+	    "\"^[-A-Za-z0-9.*]+/[-A-Za-z0-9._*/:]+:[-A-Za-z0-9*]+(,[-A-Za-z0-9*]+){0,11}$\"" },
 	{ "protections", "list of words", NULL },
 	{ "identities", "list of words", NULL },
 	{ "equality", "label",

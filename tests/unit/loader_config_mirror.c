@@ -168,6 +168,9 @@ static void what_is_of_one_cluster_is_never_mirrored(void **state)
 		{ ONE("", "namespaces", "Namespace"),
 		    KEY("resource") "\"namespaces\" is never listed: Namespaces cross by "
 				    "mirror.namespaces (M10)" },
+		{ ONE("shop.example.com", "namespaces", "Room"),
+		    KEY("resource") "\"namespaces\" is never mirrored: the API server takes it "
+				    "for a Namespace (M10)" },
 		{ ONE("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"),
 		    KEY("resource") "\"clusterroles\" is never mirrored: it holds in the whole "
 				    "cluster (M10)" },
@@ -389,13 +392,15 @@ static void rules_hold_nothing_that_ends_a_text(void **state)
 {
 	static const char *const right[] = { "core/pods:create,delete", "batch/*:*", "*/*:get",
 		"clusterrole/system:aggregate-to-view:bind", "core/serviceaccounts/token:create",
-		"rbac.authorization.k8s.io/roles:escalate", "shop.example.com/*/status:use-it" };
+		"rbac.authorization.k8s.io/roles:escalate", "shop.example.com/*/status:use-it",
+		"a/b:a,b,c,d,e,f,g,h,i,j,k,l" };
 	static const char *const wrong[] = { "pods", "/pods:get", "core/:get",
 		"core/pods:", "core/pods:get,", "core/pods:,get", "core/pods:get,,list",
 		"core:get/pods", "core/po'ds:get", "core/pods:get'", "co're/pods:get",
 		"core/po\\\\ds:get", "core/pods:get\\\"", "core/pods:get\\n", "core/po\\nds:get",
-		"core/po ds:get", "core/po\\tds:get", "core/pods]:get", "core/pods:{{N}}",
-		"core/{{N}}:get", "core/p\\u00f6ds:get", "core/pods,secrets:get" };
+		"core/po ds:get", "core/po\\tds:get", "a/b:a,b,c,d,e,f,g,h,i,j,k,l,m",
+		"core/pods]:get", "core/pods:{{N}}", "core/{{N}}:get", "core/p\\u00f6ds:get",
+		"core/pods,secrets:get" };
 	char text[600], words[600], longest[CONFIG_MAX_RULE_BYTES + 2];
 
 	(void)state;

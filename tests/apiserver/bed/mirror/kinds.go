@@ -314,8 +314,15 @@ func (r *run) allowRules(ctx context.Context) error {
 		role["rules"] = []any{map[string]any{"apiGroups": []any{group}, "resources": []any{resource}, "verbs": verbs}}
 		return role
 	}
+	// An API server gives up on an expression that costs it too much.
+	large := granting("takes-leases-of-many", "", "leases", "update")
+	groups := make([]any, 4000)
+	for i := range groups {
+		groups[i] = fmt.Sprintf("g%d.example.com", i)
+	}
+	large["rules"].([]any)[0].(map[string]any)["apiGroups"] = groups
 	allowed := map[string]kube.Object{"by-group": granting("starts-pods", "", "pods", "create", "delete"),
-		"by *": granting("takes-leases", "coordination.k8s.io", "leases", "update")}
+		"by *": granting("takes-leases", "coordination.k8s.io", "leases", "update"), "a large one": large}
 	for how, role := range allowed {
 		if err := r.create(ctx, roles, role); err != nil {
 			return err
