@@ -15,8 +15,8 @@
 #include "kube/url.h"
 #include "publisher/publisher.h"
 
-#define PROBE_LEASE                                                                                \
-	"understudy-probe" /* as in policy/admission/hub.yaml and policy/rbac/hub.yaml */
+/* As in policy/admission/hub.yaml and policy/rbac/hub.yaml. */
+#define PROBE_LEASE "understudy-probe"
 
 struct probe {
 	struct publisher *publisher;

@@ -78,8 +78,7 @@ struct publisher {
 	bool namespaces_synced, binds; /* binds: a kind is mirrored that needs the binding */
 	struct loop_timer binding_timer;
 	/* probe.c */
-	uint64_t probe_early; /* nonce of the last one, if there was nothing to try it on; 0: there
-				 was */
+	uint64_t probe_early; /* nonce of the last one, while it waits for something to try it on */
 	/* tokens.c */
 	struct token *tokens;
 };
