@@ -141,6 +141,7 @@ static inline int fence_open(struct fence *fence, const char *path)
 static inline void fence_close(struct fence *fence)
 {
 	if (fence->words)
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): this is what takes qualifiers away */
 		munmap((void *)(uintptr_t)fence->words, FENCE_BYTES);
 	fence->words = NULL;
 }

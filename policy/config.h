@@ -144,7 +144,8 @@ struct us_config {
 
 	char pool[CONFIG_POOL_BYTES];
 };
-_Static_assert(sizeof(struct us_config) <= 256 * 1024, "root reads at most 256 KiB from a child");
+_Static_assert(
+    sizeof(struct us_config) <= (size_t)256 * 1024, "root reads at most 256 KiB from a child");
 
 /* The text at an offset; never NULL, valid as long as the struct. */
 const char *config_text_at(const struct us_config *config, config_text text);

@@ -103,7 +103,7 @@ static void H3_a_text_is_written_before_others_are_read(void **state)
 
 	(void)state;
 	changed();
-	assert_true(most_held(KUBE_OK, 1, &writes) <= 2 * WINDOW * SIZE);
+	assert_true(most_held(KUBE_OK, 1, &writes) <= SIZE * 2 * WINDOW);
 	assert_int_equal(writes, MANY);
 	assert_int_equal(engine.store.held_bytes, 0);
 	for (unsigned i = 0; i < MANY; i++)
@@ -118,7 +118,7 @@ static void H3_what_cannot_be_written_fills_no_memory(void **state)
 	(void)state;
 	changed();
 	assert_true(
-	    most_held(KUBE_SERVER_ERROR, 300, &writes) <= STORE_MAX_HELD + 2 * WINDOW * SIZE);
+	    most_held(KUBE_SERVER_ERROR, 300, &writes) <= STORE_MAX_HELD + SIZE * 2 * WINDOW);
 	assert_true(writes > MANY);
 	assert_true(engine.store.held_bytes > STORE_MAX_HELD - SIZE);
 	/* Nothing is read any more: what is there is kept. */
