@@ -4,6 +4,8 @@
  * text than fit, none of which is in memory at first; each order is carried out here, a window full
  * at a time.
  */
+#include <stdlib.h>
+
 #include "tests/unit/syncer_item.h"
 
 enum { MANY = 300, WINDOW = 16 };
@@ -131,6 +133,21 @@ static void H3_what_cannot_be_written_fills_no_memory(void **state)
 		assert_int_equal(items[i]->state, ITEM_IDLE);
 }
 
+static void H3_what_just_fits_stays(void **state)
+{
+	struct str text = { calloc(1, STORE_MAX_HELD), STORE_MAX_HELD };
+
+	(void)state;
+	assert_non_null(text.p);
+	assert_true(store_hold(&engine.store, item, text, (struct rewrite_copy){ 0 }, false));
+	free((char *)text.p);
+	item->source_body = B;
+	item->retry_ns = now_ns + BASE_NS_PER_S;
+	engine_settle(&engine, item, now_ns);
+	assert_int_equal(item->queue, QUEUE_DELAYED);
+	assert_non_null(item->held);
+}
+
 static void an_item_in_used_memory_is_new(void **state)
 {
 	struct item *old = add(KIND_SLICE_CONFIG, "old"), *new;
@@ -155,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORY(H3_a_text_is_written_before_others_are_read),
 		STORY(H3_what_cannot_be_written_fills_no_memory),
+		STORY(H3_what_just_fits_stays),
 		STORY(an_item_in_used_memory_is_new),
 	};
 
