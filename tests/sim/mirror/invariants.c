@@ -509,7 +509,6 @@ void invariants_on_write(
 	json_t *now;
 
 	the->writes++;
-	the->ever_believed = the->ever_believed || the->pinned_objects;
 	/* What had left the scope before it went is found to be gone by a new life only. */
 	if (!truth_has_left(place->kind, place->space, place->name) &&
 	    !*note_of(body, MARK "delete-held")) /* each life asks anew (H8) */

@@ -139,6 +139,7 @@ struct request {
 	kube_chunk_fn *chunk;
 	void *arg;
 	bool answered;
+	bool stranger; /* it was sent while a stranger answered for the source */
 	int64_t idle_ns;
 	/* A watch that runs. */
 	bool streaming, pumping;
@@ -232,7 +233,7 @@ struct mirror {
 	bool frozen_proven; /* the granted one said who it is since */
 	bool exposed;       /* the last one that said who it is was a stranger */
 	bool misled;        /* a stranger's list came through, and it was not exposed since */
-	bool ever_believed; /* something was written while a stranger answered */
+	bool ever_believed; /* something was written that was sent while a stranger answered */
 	uint64_t writes, steps, archives, deletes;
 	int64_t last_write;
 	const char *broken;

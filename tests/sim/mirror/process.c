@@ -474,7 +474,7 @@ void process_live(void)
 	the->life++;
 	the->alive = true;
 	the->leaving = the->credentials = the->told_granted = the->draining = false;
-	the->frozen = false;
+	the->frozen = the->exposed = false;
 	invariants_life();
 	/* Whoever led once and is not complete rejoins (C12). */
 	if (the->ever_led && !the->complete) {

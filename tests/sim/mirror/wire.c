@@ -69,6 +69,7 @@ static struct request *ask(const struct kube_ask *ask, kube_done_fn *done, void 
 		.query = strdup(ask->query ? ask->query : ""),
 		.body = { body, ask->body.n },
 		.sent_ns = the->now,
+		.stranger = the->pinned_objects,
 		.deadline = the->now + MS(ask->deadline_ms),
 		.done = done,
 		.arg = arg };
@@ -235,6 +236,7 @@ static void serve(struct request *request, struct reply *reply)
 {
 	struct server *server = server_of(request->target);
 	struct place place;
+	uint64_t writes = the->writes;
 	json_t *body = NULL;
 
 	if (request->verb != KUBE_GET && the->now - request->sent_ns > SERVER_TIMEOUT_NS) {
@@ -257,6 +259,9 @@ static void serve(struct request *request, struct reply *reply)
 		try_creation(request, &place, body, reply);
 	else
 		server_serve(server, request->verb, &place, body, reply);
+	/* It may arrive when the stranger has left, and is of the stranger all the same. */
+	if (request->stranger && the->writes > writes)
+		the->ever_believed = true;
 	if (strcmp(place.name, "kube-system") != 0)
 		chaos_say("%s%s %s%s%s -> %d%s%s",
 		    request->target == CREDENTIAL_PEER_SYNCER ? "source: " : "",
