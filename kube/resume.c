@@ -25,11 +25,6 @@ int64_t resume_wait_ms(unsigned failures, int64_t retry_after_ms)
 	return ms > retry_after_ms ? ms : retry_after_ms;
 }
 
-bool resume_is_loss(enum kube_class class)
-{
-	return class == KUBE_SILENT || class == KUBE_BLIND || class == KUBE_SERVER_ERROR;
-}
-
 bool resume_keeps_version(const struct kube_answer *answer)
 {
 	switch (answer->class) {

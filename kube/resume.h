@@ -16,9 +16,6 @@ int64_t resume_wait_ms(unsigned failures, int64_t retry_after_ms);
  * server has never reached, are not. */
 bool resume_keeps_version(const struct kube_answer *answer);
 
-/* After such a failure the server may have been away. */
-bool resume_is_loss(enum kube_class class);
-
 /* Whoever was away for longer than it takes to connect again may have been restored from a backup,
  * and have got as far as it was by other changes (H10). lost_ns: of the loss, boot time; 0: none.
  */

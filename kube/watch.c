@@ -126,7 +126,8 @@ static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 	forget_list(watch);
 	if (!resume_keeps_version(answer))
 		watch->version[0] = '\0';
-	if (resume_is_loss(answer->class) && !watch->lost_ns)
+	/* Also one that answers may go away until it is asked again. */
+	if (!watch->lost_ns)
 		watch->lost_ns = base_clock_boot_ns();
 	if (state == WATCH_INITIAL && resume_lists_instead(answer->class)) {
 		watch->initial_events = false;
