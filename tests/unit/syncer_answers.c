@@ -249,6 +249,10 @@ static void a_count_of_failures_does_not_wrap(void **state)
 	engine_fetched(&engine, &order, &facts, now_ns);
 	assert_int_equal(item->attempts, UINT8_MAX);
 	assert_true(item->retry_ns > now_ns);
+	item->retry_ns = 0;
+	order_is(ENGINE_FETCH);
+	fails(KUBE_NOT_FOUND);
+	assert_int_equal(item->attempts, UINT8_MAX);
 }
 
 /* B19: what is read by name may be marked by now. */

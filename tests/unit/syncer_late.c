@@ -106,6 +106,27 @@ static void read_that_is_older_than_the_watch_is_not_written(void **state)
 	fetched_late(slice, &order, before);
 }
 
+/* The watch was quicker, and said nothing else. */
+static void read_that_is_as_new_as_the_watch_is_written(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+	struct rewrite_facts facts;
+	json_t *answer;
+
+	(void)state;
+	change(slice, 7, 0);
+	store_release(&w.engine.store, item_of(slice));
+	take(&order, ENGINE_FETCH);
+	change(slice, 8, 0);
+	answer = source_json(slice);
+	facts = facts_of(slice->kind, answer);
+	hold(order.item, answer, &facts);
+	engine_fetched(&w.engine, &order, &facts, w.now_ns);
+	take(&order, ENGINE_UPDATE);
+	json_decref(answer);
+}
+
 static void read_of_the_object_before_it_was_made_anew_is_not_written(void **state)
 {
 	struct object *slice = slice_with_copy();
@@ -236,6 +257,7 @@ int main(void)
 		STORY(answer_after_the_end_makes_no_ghost),
 		STORY(look_that_is_older_than_the_watch_is_not_believed),
 		STORY(read_that_is_older_than_the_watch_is_not_written),
+		STORY(read_that_is_as_new_as_the_watch_is_written),
 		STORY(read_of_the_object_before_it_was_made_anew_is_not_written),
 		STORY(archive_holds_the_version_that_was_judged),
 		STORY(object_that_no_life_saw_may_have_left),

@@ -310,6 +310,22 @@ static void what_waits_is_woken_at_its_time(void **state)
 	assert_int_equal(order.action, ENGINE_PROVE);
 }
 
+/* C14: by it one that was made anew is told from the one that was copied. */
+static void the_source_is_known_by_its_uid(void **state)
+{
+	struct rewrite_facts facts = { .namespace = NS,
+		.name = "red",
+		.uid = "another",
+		.owner_name = "",
+		.version = 12,
+		.body = A,
+		.chosen = true };
+
+	(void)state;
+	(void)engine_source_seen(&engine, KIND_SLICE_CONFIG, &facts, true, 0, now_ns);
+	assert_true(item->source_uid == rewrite_uid_hash("another"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +340,7 @@ int main(void)
 		STORY(G20_what_a_server_dropped_is_told_once),
 		STORY(pauses_differ),
 		STORY(what_waits_is_woken_at_its_time),
+		STORY(the_source_is_known_by_its_uid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
