@@ -16,9 +16,8 @@
 #include "ctl/show.h"
 #include "kube/json.h"
 
-#define DEFAULT_NAMESPACE "kubeslice-controller"
-#define DEFAULT_AGE_MS    (30LL * 24 * 3600 * 1000) /* C12: kept for 30 d */
-#define DELETED_AT_ONCE   40
+#define DEFAULT_AGE_MS  (30LL * 24 * 3600 * 1000) /* C12: kept for 30 d */
+#define DELETED_AT_ONCE 40
 
 /* --- Words ------------------------------------------------------------------------------------ */
 

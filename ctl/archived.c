@@ -18,7 +18,6 @@
 #define MAX_OBJECT    ((size_t)4 << 20)
 #define MAX_LIST      ((size_t)64 << 20)
 #define MAX_PARTS     8
-#define MARK(name)    "ha.kubeslice.io/" name
 #define OF_TYPE       "type=ha.kubeslice.io/archived-object"
 #define METADATA_LINE "jsonpath={range .items[*]}{.metadata}{\"\\n\"}{end}"
 

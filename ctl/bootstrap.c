@@ -18,11 +18,10 @@
 #include "ctl/consent.h"
 #include "ctl/show.h"
 
-#define DEFAULT_NAMESPACE "kubeslice-controller"
-#define DEFAULT_LIFE_S    (30LL * 24 * 3600)
-#define LEAST_LIFE_S      600LL /* what an API server issues at least */
-#define MOST_LIFE_S       (366LL * 24 * 3600)
-#define CLUSTERS_BYTES    ((2 + BOOTSTRAP_MAX_WORKERS) * sizeof(struct bootstrap_cluster))
+#define DEFAULT_LIFE_S (30LL * 24 * 3600)
+#define LEAST_LIFE_S   600LL /* what an API server issues at least */
+#define MOST_LIFE_S    (366LL * 24 * 3600)
+#define CLUSTERS_BYTES ((2 + BOOTSTRAP_MAX_WORKERS) * sizeof(struct bootstrap_cluster))
 /* Of each hub its own five and one of each worker; of each worker its own, and KubeSlice's. */
 #define MAX_CREDENTIALS (2 * (5 + BOOTSTRAP_MAX_WORKERS) + 2 * BOOTSTRAP_MAX_WORKERS)
 #define SHARED_BYTES    (CLUSTERS_BYTES + MAX_CREDENTIALS * sizeof(struct bootstrap_result))

@@ -170,19 +170,16 @@ static enum ctl_exit await_policies(struct bootstrap *b, const struct bootstrap_
 
 static bool is_of_kubeslice(const json_t *webhook)
 {
-	size_t i, k;
-	json_t *rule, *group;
+	const json_t *rule;
+	size_t i;
 
 	json_array_foreach(json_object_get(webhook, "rules"), i, rule)
 	{
-		json_array_foreach(json_object_get(rule, "apiGroups"), k, group)
-		{
-			const char *text = json_string_value(group);
+		const json_t *groups = json_object_get(rule, "apiGroups");
 
-			if (text && (strcmp(text, "controller.kubeslice.io") == 0 ||
-					strcmp(text, "worker.kubeslice.io") == 0))
-				return true;
-		}
+		if (texts_have(groups, "controller.kubeslice.io") ||
+		    texts_have(groups, "worker.kubeslice.io"))
+			return true;
 	}
 	return false;
 }

@@ -309,12 +309,11 @@ static void take_members(struct mirror *m, bool set)
 static void take_mirror(const struct us_config *config, struct mirror *m)
 {
 	struct buf *texts[] = { &m->controller, &m->controller_status, &m->worker,
-		&m->worker_status, &m->core, &m->rbac, &m->each, &m->mirrored, &m->labels,
-		&m->note };
+		&m->worker_status, &m->core, &m->rbac, &m->each, &m->mirrored, &m->labels, &m->note,
+		&m->allowed };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		*texts[i] = buf_make(1 << 16);
-	m->allowed = buf_make(1 << 17); /* a rule's text once for each of its verbs */
+		*texts[i] = buf_make(1 << 17); /* a rule's text once for each of its verbs */
 	(void)kinds_of(config, m->rows);
 	m->any = kinds_any(config);
 	m->whole = m->any;
@@ -339,12 +338,11 @@ static void take_mirror(const struct us_config *config, struct mirror *m)
 static void free_mirror(struct mirror *m)
 {
 	struct buf *texts[] = { &m->controller, &m->controller_status, &m->worker,
-		&m->worker_status, &m->core, &m->rbac, &m->each, &m->mirrored, &m->labels,
-		&m->note };
+		&m->worker_status, &m->core, &m->rbac, &m->each, &m->mirrored, &m->labels, &m->note,
+		&m->allowed };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		buf_free(texts[i]);
-	buf_free(&m->allowed);
 }
 
 static const char *text_of(const struct buf *text)

@@ -124,21 +124,10 @@ static json_t *resource_of(const json_t *list, const char *resource, const char 
 static bool has_verbs(const json_t *resource)
 {
 	static const char *const verbs[] = { "get", "list", "watch", "create", "update", "delete" };
-	size_t k;
-	json_t *verb;
 
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		bool found = false;
-
-		json_array_foreach(json_object_get(resource, "verbs"), k, verb)
-		{
-			const char *text = json_string_value(verb);
-
-			found = found || (text && strcmp(text, verbs[i]) == 0);
-		}
-		if (!found)
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!texts_have(json_object_get(resource, "verbs"), verbs[i]))
 			return false;
-	}
 	return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <string.h>
 
 static inline const char *member_text(const json_t *object, const char *key)
 {
@@ -23,6 +24,20 @@ static inline long long member_number(const json_t *object, const char *key)
 static inline bool member_true(const json_t *object, const char *key)
 {
 	return json_is_true(json_object_get(object, key));
+}
+
+/* Is it one of these texts? */
+static inline bool texts_have(const json_t *texts, const char *wanted)
+{
+	const json_t *text;
+	size_t i;
+
+	json_array_foreach((json_t *)texts, i, text)
+	{
+		if (json_is_string(text) && strcmp(json_string_value(text), wanted) == 0)
+			return true;
+	}
+	return false;
 }
 
 #endif

@@ -27,6 +27,10 @@ enum kubectl_outcome {
 
 #define KUBECTL_MAX_WORDS 128
 
+/* A label or an annotation of understudy; where its Lease lies unless --namespace says so. */
+#define MARK(name)        "ha.kubeslice.io/" name
+#define DEFAULT_NAMESPACE "kubeslice-controller"
+
 /* Runs kubectl with these words (the last one NULL) and gives it input. Appends what it prints; on
  * failure err holds its words, made printable. */
 enum kubectl_outcome kubectl_run(const struct kubectl *kubectl, const char *const *words,

@@ -17,10 +17,8 @@
 #include "ctl/show.h"
 #include "kube/json.h"
 
-#define MARK(name)        "ha.kubeslice.io/" name
-#define DEFAULT_NAMESPACE "kubeslice-controller"
-#define MAX_BODY          ((size_t)1 << 20)
-#define SHOWN             200
+#define MAX_BODY ((size_t)1 << 20)
+#define SHOWN    200
 
 /* FNV-1a: it tells lists apart, it keeps nobody out. */
 void leftovers_id(const struct leftovers *list, char id[17])

@@ -15,7 +15,6 @@
 #include "ctl/leftovers.h"
 #include "policy/config_mirror.h"
 
-#define MARK(name)  "ha.kubeslice.io/" name
 #define MAX_LIST    ((size_t)64 << 20)
 #define MAX_KINDS   ((size_t)1 << 20)
 #define KINDS_A_RUN 64 /* their names fit onto a command line */
@@ -89,19 +88,6 @@ static void put_unseen(
 	    list->unseen, json_pack("{s:s, s:o}", "kind", name, "text", answer_text(why)));
 }
 
-static bool has(const json_t *texts, const char *wanted)
-{
-	json_t *text;
-	size_t i;
-
-	json_array_foreach(texts, i, text)
-	{
-		if (json_is_string(text) && strcmp(json_string_value(text), wanted) == 0)
-			return true;
-	}
-	return false;
-}
-
 static bool is_served(const struct leftovers *list, const char *plural, const char *group)
 {
 	for (size_t i = 0; i < list->kind_count; i++)
@@ -135,7 +121,7 @@ void leftovers_expect(struct leftovers *list, const json_t *role)
 	{
 		const json_t *verbs = json_object_get(rule, "verbs");
 
-		if (!has(verbs, "create") || !has(verbs, "delete"))
+		if (!texts_have(verbs, "create") || !texts_have(verbs, "delete"))
 			continue;
 		json_array_foreach(json_object_get(rule, "apiGroups"), g, group)
 		{

@@ -15,9 +15,7 @@
 #include "ctl/show.h"
 #include "kube/lease.h"
 
-#define MARK(name)        "ha.kubeslice.io/" name
-#define DEFAULT_NAMESPACE "kubeslice-controller"
-#define SHOWN             8
+#define SHOWN 8
 
 struct words {
 	struct kubectl hub;

@@ -411,12 +411,6 @@ static struct decision prove(const struct item *item)
 	return decision;
 }
 
-static bool is_kept_out(const struct item *item)
-{
-	return item->copy_left_out ||
-	       kind_skips((enum kind)item->kind, item_namespace(item), item_name(item));
-}
-
 static struct decision judge_absent(const struct engine *engine, const struct item *item)
 {
 	const struct item *home = item->space->self;
@@ -432,7 +426,7 @@ static struct decision judge_absent(const struct engine *engine, const struct it
 	if (item->kept || item->copy_says_kept)
 		return judge_kept(item);
 	/* No copy of it was to be at the source, so that it is not there says nothing (C12, M8). */
-	if (item->copy == COPY_FOREIGN && !home_is_gone && is_kept_out(item))
+	if (item->copy == COPY_FOREIGN && !home_is_gone && item->copy_kept_out)
 		return excluded("this hub's own, and not on its peer: " MARK_PREFIX
 				"mirror: \"false\" or mirror.skip keeps it out of the mirror");
 	if (item->copy_terminating && !item->copy_finalizers)

@@ -364,7 +364,7 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	item->copy_terminating = facts->terminating;
 	item->copy_finalizers = facts->finalizers;
 	item->copy_chosen = facts->chosen;
-	item->copy_left_out = facts->left_out;
+	item->copy_kept_out = facts->left_out || facts->skipped;
 	item->copy_shell = facts->shell;
 	item->copy_says_held = facts->is_copy && facts->says_held;
 	item->copy_says_kept = facts->is_copy && facts->says_kept;

@@ -13,11 +13,10 @@
 /* Whole blocks come from the system: among texts, which come and go, items would leave holes that
  * nobody fills. */
 #define BLOCK_BYTES ((size_t)256 * 1024)
-#define STEP        ((size_t)16)
+#define STEP        16u
 
 struct item_block {
-	struct item_block *next;
-	_Alignas(16) char items[];
+	_Alignas(STEP) struct item_block *next; /* items follow */
 };
 
 static struct str key_of(const void *value)

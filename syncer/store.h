@@ -83,7 +83,7 @@ struct item {
 	bool skipped : 1;               /* by mirror.skip */
 	bool forbidden : 1;             /* its rules grant too much (B1); `why` says what */
 	bool copy_chosen : 1, copy_shell : 1;
-	bool copy_left_out : 1;  /* it bears the mark that keeps it out itself */
+	bool copy_kept_out : 1;  /* a mark on it or mirror.skip keeps it out */
 	bool copy_says_held : 1; /* annotation delete-held (H8) */
 	bool copy_says_kept : 1; /* annotation delete-discarded (H8) */
 	bool kept : 1;           /* an operator said so, and the copy does not yet */
