@@ -15,6 +15,7 @@
 
 #include "kube/json.h"
 #include "publisher/publisher.h"
+#include "tests/sim/no_dialer.h"
 #include "tests/unit/config_pool.h"
 
 /* --- What the publisher calls ----------------------------------------------------------------- */
@@ -77,25 +78,6 @@ bool kube_client_take(struct kube_client *client, const struct msg_credential *c
 	(void)client;
 	(void)credential;
 	return false;
-}
-
-void kube_client_show(struct kube_client *client, unsigned target)
-{
-	(void)client;
-	(void)target;
-}
-
-enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd)
-{
-	(void)client;
-	(void)m;
-	(void)fd;
-	return VERDICT_FINE;
-}
-
-void kube_client_dialer_lost(struct kube_client *client)
-{
-	(void)client;
 }
 
 const char *kube_class_name(enum kube_class class)
@@ -340,23 +322,18 @@ static void a_hub_without_the_kind_has_no_clusters(void **state)
 	assert_int_equal(publisher.cluster_count, 1);
 }
 
+#define ON_A_HUB(f) cmocka_unit_test_setup_teardown(f, open_hub, close_hub)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-		    a_cluster_of_a_mirrored_namespace_is_patched_with_nothing, open_hub, close_hub),
-		cmocka_unit_test_setup_teardown(
-		    without_one_a_lease_that_nobody_has_is_applied_there, open_hub, close_hub),
-		cmocka_unit_test_setup_teardown(another_refusal_is_no_verdict, open_hub, close_hub),
-		cmocka_unit_test_setup_teardown(
-		    without_a_mirrored_namespace_there_is_nothing_to_try_it_on, open_hub,
-		    close_hub),
-		cmocka_unit_test_setup_teardown(
-		    what_is_asked_too_early_is_tried_as_soon_as_it_can_be, open_hub, close_hub),
-		cmocka_unit_test_setup_teardown(
-		    a_namespace_that_comes_later_is_tried_at_once, open_hub, close_hub),
-		cmocka_unit_test_setup_teardown(
-		    a_hub_without_the_kind_has_no_clusters, open_hub, close_hub),
+		ON_A_HUB(a_cluster_of_a_mirrored_namespace_is_patched_with_nothing),
+		ON_A_HUB(without_one_a_lease_that_nobody_has_is_applied_there),
+		ON_A_HUB(another_refusal_is_no_verdict),
+		ON_A_HUB(without_a_mirrored_namespace_there_is_nothing_to_try_it_on),
+		ON_A_HUB(what_is_asked_too_early_is_tried_as_soon_as_it_can_be),
+		ON_A_HUB(a_namespace_that_comes_later_is_tried_at_once),
+		ON_A_HUB(a_hub_without_the_kind_has_no_clusters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "tests/sim/no_dialer.h"
 
 /* --- The role process and its API client, played by the test -------------------------------- */
 
@@ -68,22 +69,6 @@ uint64_t kube_client_ask(
 void kube_client_cancel(struct kube_client *client, uint64_t id)
 {
 	(void)client, (void)id;
-}
-
-void kube_client_show(struct kube_client *client, unsigned target)
-{
-	(void)client, (void)target;
-}
-
-enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd)
-{
-	(void)client, (void)m, (void)fd;
-	return VERDICT_FINE;
-}
-
-void kube_client_dialer_lost(struct kube_client *client)
-{
-	(void)client;
 }
 
 struct kube_watch *kube_watch_start(struct kube_client *client, struct loop *on,

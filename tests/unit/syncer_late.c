@@ -72,21 +72,27 @@ static void look_that_is_older_than_the_watch_is_not_believed(void **state)
 	json_decref(before);
 }
 
-/* H10: also of a restored source that is followed: the watch goes on from its list and says each
- * change once. */
-/* The answer of the order is that; what the watch has told since then is 8. Takes it over. */
-static void fetched_late(struct object *slice, const struct engine_order *order, json_t *answer)
+/* The answer of the order; takes it over. */
+static void fetched(const struct engine_order *order, json_t *answer)
 {
-	struct rewrite_facts facts = facts_of(slice->kind, answer);
+	struct rewrite_facts facts = facts_of((enum kind)order->item->kind, answer);
 
 	hold(order->item, answer, &facts);
 	engine_fetched(&w.engine, order, &facts, w.now_ns);
 	json_decref(answer);
+}
+
+/* The same; what the watch has told since then is 8. */
+static void fetched_late(struct object *slice, const struct engine_order *order, json_t *answer)
+{
+	fetched(order, answer);
 	run_for(60 * BASE_NS_PER_S);
 	assert_int_equal(kube_json_integer(json_object_get(slice->local, "spec"), "n", 0), 8);
 	assert_int_equal(pending(), 0);
 }
 
+/* H10: also of a restored source that is followed: the watch goes on from its list and says each
+ * change once. */
 static void read_that_is_older_than_the_watch_is_not_written(void **state)
 {
 	struct object *slice = slice_with_copy();
@@ -111,20 +117,14 @@ static void read_that_is_as_new_as_the_watch_is_written(void **state)
 {
 	struct object *slice = slice_with_copy();
 	struct engine_order order;
-	struct rewrite_facts facts;
-	json_t *answer;
 
 	(void)state;
 	change(slice, 7, 0);
 	store_release(&w.engine.store, item_of(slice));
 	take(&order, ENGINE_FETCH);
 	change(slice, 8, 0);
-	answer = source_json(slice);
-	facts = facts_of(slice->kind, answer);
-	hold(order.item, answer, &facts);
-	engine_fetched(&w.engine, &order, &facts, w.now_ns);
+	fetched(&order, source_json(slice));
 	take(&order, ENGINE_UPDATE);
-	json_decref(answer);
 }
 
 static void read_of_the_object_before_it_was_made_anew_is_not_written(void **state)

@@ -11,6 +11,7 @@
 #include "kube/answer.h"
 #include "kube/json.h"
 #include "tests/sim/mirror/mirror.h"
+#include "tests/sim/no_dialer.h"
 #include "tests/sim/no_renewal.h"
 
 #define SERVER_TIMEOUT_NS S(5) /* ?timeout=5s of each write (H3) */
@@ -470,25 +471,6 @@ bool kube_client_take(struct kube_client *client, const struct msg_credential *c
 	(void)client;
 	(void)credential;
 	return true;
-}
-
-void kube_client_show(struct kube_client *client, unsigned target)
-{
-	(void)client;
-	(void)target;
-}
-
-enum verdict kube_client_dialed(struct kube_client *client, const struct msg_dialed *m, int fd)
-{
-	(void)client;
-	(void)m;
-	(void)fd;
-	return VERDICT_FINE;
-}
-
-void kube_client_dialer_lost(struct kube_client *client)
-{
-	(void)client;
 }
 
 void kube_client_shutdown(struct kube_client *client)

@@ -128,22 +128,31 @@ func (s *story) bareWriter(ctx context.Context, writer *kube.Client, prefix stri
 	return c, err
 }
 
-// firstMirror starts hub-b, which lacks the objects, and waits until it has them all. The mirror's own
-// log tells the time: whoever asks the server how far it is slows it down. It is counted whole, from
-// when the mirror may begin, and from when it may write.
-func (s *story) firstMirror(ctx context.Context, n int) (c cost, err error) {
-	server := spent(s.b.Cluster.Pids()...)
+// untilComplete starts hub-b and returns how long its mirror took to be complete: whole, from when it may
+// begin, and from when it may write. Its own log tells the time: whoever asks the server how far it is
+// slows it down. That the hub is armed says nothing of it: the record outlives a process (C5).
+func (s *story) untilComplete(ctx context.Context, n int) (whole, writing time.Duration, err error) {
 	offset := len(readFile(s.b.Log()))
 	if err := s.b.Start(); err != nil {
-		return c, err
+		return 0, 0, err
 	}
-	if _, err := until(ctx, massPatience+time.Duration(n)*massPatienceEach, 100*time.Millisecond, func() bool {
+	_, err = until(ctx, massPatience+time.Duration(n)*massPatienceEach, 100*time.Millisecond, func() bool {
 		log := readFile(s.b.Log())[offset:]
 		from, may, to := logTime(log, "mirroring "), logTime(log, "the source is the one that was granted"), logTime(log, ": complete, ")
-		c.whole, c.writing = to.Sub(from), to.Sub(may)
+		whole, writing = to.Sub(from), to.Sub(may)
 		return !from.IsZero() && !may.IsZero() && !to.IsZero()
-	}); err != nil {
-		return c, fmt.Errorf("%d copies: %w", n, err)
+	})
+	if err != nil {
+		err = fmt.Errorf("a mirror of %d objects: %w", n, err)
+	}
+	return whole, writing, err
+}
+
+// firstMirror has hub-b, which lacks the objects, copy them all.
+func (s *story) firstMirror(ctx context.Context, n int) (c cost, err error) {
+	server := spent(s.b.Cluster.Pids()...)
+	if c.whole, c.writing, err = s.untilComplete(ctx, n); err != nil {
+		return c, err
 	}
 	c.own, c.server = spent(s.syncers()...), spent(s.b.Cluster.Pids()...)-server
 	return c, nil
@@ -239,24 +248,6 @@ func (s *story) benchMass(ctx context.Context) error {
 	return s.benchRestart(ctx, b)
 }
 
-// restart starts hub-b and returns how long its mirror took to be complete. That the hub is armed says
-// nothing of it: the record outlives a process (C5).
-func (s *story) restart(ctx context.Context, n int) (took time.Duration, err error) {
-	offset := len(readFile(s.b.Log()))
-	if err := s.b.Start(); err != nil {
-		return 0, err
-	}
-	if _, err := until(ctx, massPatience+time.Duration(n)*massPatienceEach, 20*time.Millisecond, func() bool {
-		from := logTime(readFile(s.b.Log())[offset:], "mirroring ")
-		to := logTime(readFile(s.b.Log())[offset:], ": complete, ")
-		took = to.Sub(from)
-		return !from.IsZero() && !to.IsZero()
-	}); err != nil {
-		return 0, fmt.Errorf("complete after a start: %w", err)
-	}
-	return took, nil
-}
-
 func (c *cost) add(one cost) {
 	c.whole += one.whole
 	c.writing += one.writing
@@ -275,7 +266,7 @@ func (b bench) atLeast(name string, value float64, unit string, target float64) 
 
 func (s *story) benchRestart(ctx context.Context, b bench) error {
 	n := s.Objects[len(s.Objects)-1]
-	if _, err := s.restart(ctx, n); err != nil {
+	if _, _, err := s.untilComplete(ctx, n); err != nil {
 		return err
 	}
 	kube.Pause(ctx, 2*time.Second)
@@ -295,7 +286,7 @@ func (s *story) benchRestart(ctx context.Context, b bench) error {
 		}
 	}
 	lists := time.Since(begin)
-	took, err := s.restart(ctx, n)
+	took, _, err := s.untilComplete(ctx, n)
 	if err != nil {
 		return err
 	}

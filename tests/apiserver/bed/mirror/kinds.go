@@ -211,6 +211,18 @@ func (r *run) take(ctx context.Context) error {
 	return r.b.Admin.Delete(ctx, clusterRoles.Path("", byHand))
 }
 
+// syncerAndControl are hub-b's syncer, and who is refused nothing for comparison. The caller ends both.
+func (r *run) syncerAndControl() (syncer, breakGlass *kube.Client, end func(), err error) {
+	if syncer, err = r.b.Client("syncer"); err != nil {
+		return nil, nil, nil, err
+	}
+	if breakGlass, err = kube.Load(r.b.Cluster.BreakGlass()); err != nil {
+		syncer.Close()
+		return nil, nil, nil, err
+	}
+	return syncer, breakGlass, func() { syncer.Close(); breakGlass.Close() }, nil
+}
+
 // notForSyncer checks that hub-b's syncer is refused a kind that is not listed: with the right on it that
 // it was given by hand, by admission, and without that by its rights.
 func (r *run) notForSyncer(ctx context.Context, name string, resource kube.Resource, namespace string, o kube.Object) error {
@@ -334,16 +346,11 @@ func (r *run) allowRules(ctx context.Context) error {
 	}
 	r.check("allow-rules: a RoleBinding to a ClusterRole that is listed follows", copied(ctx, r.b, roleBindings.Path(pair.Project, "to-view"), any_))
 
-	syncer, err := r.b.Client("syncer")
+	syncer, breakGlass, end, err := r.syncerAndControl()
 	if err != nil {
 		return err
 	}
-	defer syncer.Close()
-	breakGlass, err := kube.Load(r.b.Cluster.BreakGlass())
-	if err != nil {
-		return err
-	}
-	defer breakGlass.Close()
+	defer end()
 	refused := func(word string, resource kube.Resource, o kube.Object) error {
 		return see.Eventually(ctx, patience, func() error {
 			path := resource.Path(pair.Project, "")

@@ -329,16 +329,11 @@ func (r *run) shopGuarded(ctx context.Context) error {
 		writes(ctx, r.b.Admin, http.MethodPost, configMaps.Path("default", ""), configMap("new", "1")),
 		writes(ctx, r.b.Admin, http.MethodPost, widgets.Path("default", ""), widget("new", "front")),
 		writes(ctx, r.b.Admin, http.MethodPost, deployments.Path(shopSpace, ""), deployment("new"))))
-	syncer, err := r.b.Client("syncer")
+	syncer, breakGlass, end, err := r.syncerAndControl()
 	if err != nil {
 		return err
 	}
-	defer syncer.Close()
-	breakGlass, err := kube.Load(r.b.Cluster.BreakGlass())
-	if err != nil {
-		return err
-	}
-	defer breakGlass.Close()
+	defer end()
 	for _, c := range []struct {
 		name, word, path string
 		o                kube.Object
