@@ -128,6 +128,13 @@ bool engine_next(struct engine *engine, int64_t now_ns, struct engine_order *ord
 /* When to ask again though nothing happens; INT64_MAX: never. */
 int64_t engine_wake_ns(const struct engine *engine);
 
+/* The source's object as it was in a list that is read once more for its text: the item, when that
+ * is of the very version which list or watch told, and is to be written and not at hand. NULL: let
+ * it go. The text that was kept (store_hold) is told, and the item is written next (H3). */
+struct item *engine_lacks_text(
+    const struct engine *engine, enum kind kind, const struct rewrite_facts *facts);
+void engine_has_text(struct engine *engine, struct item *item);
+
 /* Each order is answered by exactly one of these. */
 /* FETCH: facts of the source as read; its copy's text is held (store_hold, always). */
 void engine_fetched(struct engine *engine, const struct engine_order *order,

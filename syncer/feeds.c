@@ -26,6 +26,7 @@ static void on_begin(void *arg)
 	feed->pass = feed->syncer->engine.pass = ++feed->syncer->pass;
 	feed->sweep = SWEEP_DONE; /* of the list before this one: its pass is over */
 	feed->bad_object = false;
+	texts_forget(feed);
 }
 
 /* The running watch says something: whatever was wrong is over. */
@@ -168,6 +169,23 @@ void feed_init(
 	feed->timer.arg = feed;
 }
 
+void feed_put_question(const struct feed *feed, struct buf *path, struct buf *query)
+{
+	const struct kind_row *row = kind_row(feed->kind);
+	const struct engine *engine = &feed->syncer->engine;
+	const char *where = feed->space ? feed->space->name : NULL;
+
+	if (row->place == KIND_CONTROLLER)
+		where = engine->controller_namespace;
+	kube_url_path(path, row->group, row->version, row->plural, where, NULL, NULL);
+	if (feed->side == SIDE_COPIES && engine->rejoin)
+		; /* everything: what is of an own past bears no label (C12) */
+	else if (feed->side == SIDE_COPIES)
+		kube_url_query(query, "labelSelector", REWRITE_LABEL "=" REWRITE_ORIGIN);
+	else
+		kind_put_selector(feed->kind, query);
+}
+
 void feed_start(struct feed *feed)
 {
 	static const struct kube_watch_ops ops = { .on_begin = on_begin,
@@ -175,24 +193,14 @@ void feed_start(struct feed *feed)
 		.on_synced = on_synced,
 		.on_alive = on_alive,
 		.on_error = on_error };
-	const struct kind_row *row = kind_row(feed->kind);
 	struct syncer *syncer = feed->syncer;
-	const char *where = feed->space ? feed->space->name : NULL;
 	struct buf path = buf_make(1024), query = buf_make(1024);
 	struct kube_watch_options options = { .deadline_ms = 30000, .initial_events = true };
 
 	feed->parked = false;
 	if (served_ask(feed))
 		return;
-	if (row->place == KIND_CONTROLLER)
-		where = syncer->engine.controller_namespace;
-	kube_url_path(&path, row->group, row->version, row->plural, where, NULL, NULL);
-	if (feed->side == SIDE_COPIES && syncer->engine.rejoin)
-		; /* everything: what is of an own past bears no label (C12) */
-	else if (feed->side == SIDE_COPIES)
-		kube_url_query(&query, "labelSelector", REWRITE_LABEL "=" REWRITE_ORIGIN);
-	else
-		kind_put_selector(feed->kind, &query);
+	feed_put_question(feed, &path, &query);
 	options.target = feed->side == SIDE_SOURCE ? CREDENTIAL_PEER_SYNCER : CREDENTIAL_SYNCER;
 	options.path = path.data;
 	options.query = query.data;
@@ -217,6 +225,7 @@ void feed_stop(struct feed *feed)
 	feed->watch = NULL;
 	kube_client_cancel(feed->syncer->client, feed->request);
 	feed->request = 0;
+	texts_forget(feed);
 	feed->synced = feed->parked = feed->counts = feed->misfit = feed->fits = false;
 	feed->sweep = SWEEP_DONE;
 	feed->fault[0] = '\0';

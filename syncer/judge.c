@@ -533,7 +533,7 @@ bool judge_is_immutable(const struct item *item, const char *field)
 bool judge_needs_text(const struct engine *engine, const struct item *item,
     const struct decision *decision, int64_t now_ns)
 {
-	if (item->queue != QUEUE_READY && engine->store.held_bytes > STORE_MAX_HELD &&
+	if (item->queue != QUEUE_READY && engine->store.held_bytes > engine->store.held_most &&
 	    !engine->draining)
 		return false;
 	return decision->state == ITEM_PENDING ||

@@ -122,6 +122,25 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	return (item->state == ITEM_PENDING || item->busy) && !item->held ? item : NULL;
 }
 
+struct item *engine_lacks_text(
+    const struct engine *engine, enum kind kind, const struct rewrite_facts *facts)
+{
+	struct item *item = store_find(&engine->store, kind, facts->namespace, facts->name);
+
+	if (!item || item->queue != QUEUE_READY || item->held || item->source != SOURCE_PRESENT ||
+	    item->source_version != facts->version ||
+	    item->source_uid != rewrite_uid_hash(facts->uid) ||
+	    !hash_equal(&item->source_body, &facts->body) ||
+	    !hash_equal(&item->source_status, &facts->status))
+		return NULL;
+	return item;
+}
+
+void engine_has_text(struct engine *engine, struct item *item)
+{
+	item_list_put_first(&engine->ready[!item->live][item->kind], item);
+}
+
 /* Copies; and a Namespace of an own past (C12): it would take everything in it along. */
 static bool brake_sees(const struct item *item)
 {

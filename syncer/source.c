@@ -125,8 +125,8 @@ void source_object(struct feed *feed, enum kube_watch_event event, const json_t 
 	/* An event that is older than one before it may tell of something that is long gone: its
 	 * text is not written, the object is read. */
 	late = live && facts.version < feed->newest;
-	if (item && !late)
-		(void)source_hold(syncer, item, object, &facts, false);
+	if (item && !late && source_hold(syncer, item, object, &facts, false) < 0 && !live)
+		texts_unheld(feed);
 	if (live && !late)
 		feed->newest = facts.version;
 }
@@ -164,6 +164,7 @@ void source_listed(struct feed *feed, uint64_t version)
 	else
 		feed->version = version;
 	reach(feed, version);
+	texts_listed(feed);
 	feed->sweep = SWEEP_DUE;
 	source_verify(syncer);
 }

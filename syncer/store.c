@@ -31,7 +31,9 @@ static struct str space_name_of(const void *value)
 
 void store_open(struct store *store)
 {
-	*store = (struct store){ .items = map_make(key_of), .spaces = map_make(space_name_of) };
+	*store = (struct store){ .items = map_make(key_of),
+		.spaces = map_make(space_name_of),
+		.held_most = STORE_MAX_HELD };
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -245,7 +247,7 @@ bool store_hold(
 	struct held *held;
 
 	store_release(store, item);
-	if (!always && store->held_bytes + text.n > STORE_MAX_HELD)
+	if (!always && store->held_bytes + text.n > store->held_most)
 		return false;
 	held = malloc(sizeof(*held) + text.n + 1);
 	if (!held)

@@ -119,7 +119,7 @@ struct space {
 
 struct store {
 	struct map items, spaces;
-	size_t held_bytes;
+	size_t held_bytes, held_most;
 	struct item_block *blocks; /* the newest first; items lie in nothing else */
 	size_t block_left;         /* bytes of it */
 	struct item *spare[ITEM_SIZES];
@@ -127,7 +127,7 @@ struct store {
 	uint32_t count[ITEM_STATE_COUNT];
 };
 
-#define STORE_MAX_HELD (8u << 20) /* H3 */
+#define STORE_MAX_HELD (8u << 20) /* H3: held_most of a store that was just opened */
 
 void store_open(struct store *store);
 void store_close(struct store *store);

@@ -9,6 +9,7 @@
  *	rewrite, marks, amend, archive, rules, kinds   pure: from objects to facts and bodies
  *	outside    pure: what stays out, and what is referred to and not mirrored
  *	feeds.c    the running watches; source.c and copies.c: what theirs say; spaces.c: namespaces
+ *	texts.c    of a long list: the texts that found no room at first
  *	served.c   how the hubs serve a kind: as mirror.kinds says, and under which version
  *	writes.c   carries the engine's orders out; local.c: those that begin with a look here
  *	report.c   what elector, monitor and people hear: survey.c (pure) and show.c
@@ -62,6 +63,7 @@ struct feed {
 	bool fits;        /* it was seen to be what mirror.kinds says */
 	uint64_t request; /* that asks for it, 0: none */
 	bool bad_object;  /* the present list shows one that cannot be mirrored */
+	uint32_t unheld;  /* objects of the present list whose texts found no room (H3) */
 	char fault[256];
 };
 
@@ -96,6 +98,19 @@ struct preflight {
 	    *faults[KIND_COUNT]; /* why no copy can be written; NULL: nothing is known against it */
 };
 
+/* A list that is read once more, page by page, for its texts (texts.c). */
+struct texts {
+	uint32_t feeds;    /* with texts that found no room */
+	struct feed *feed; /* that is read, NULL: none */
+	char *token;       /* of its next page, NULL: the first */
+	uint32_t page;     /* objects that are asked for at once */
+	uint64_t request;  /* under way, 0: none */
+	unsigned failures; /* in a row */
+	int64_t not_before_ns;
+};
+
+#define TEXTS_PAGE 200
+
 struct syncer {
 	struct role_process *process;
 	struct loop *loop;
@@ -129,6 +144,7 @@ struct syncer {
 	struct preflight preflight;
 	struct versions versions;
 	struct outside outside;
+	struct texts texts;
 	char pause_why[129];
 
 	char handover[65];         /* a barrier is asked for, "": none (C13) */
@@ -146,6 +162,8 @@ void syncer_advance_soon(struct syncer *syncer);
 void feed_init(
     struct feed *feed, struct syncer *syncer, enum side side, enum kind kind, struct space *space);
 void feed_start(struct feed *feed);
+/* Appends what its lists and watches ask for. */
+void feed_put_question(const struct feed *feed, struct buf *path, struct buf *query);
 void feed_stop(struct feed *feed);
 /* It cannot run, for that reason; asked again in a while, like a missing kind (M7). */
 void feed_park(struct feed *feed, const char *why);
@@ -168,6 +186,16 @@ void feeds_visit(struct syncer *syncer, enum side side, feed_visit_fn *visit, vo
 
 /* The feed of that kind; space: of an EACH kind. */
 struct feed *feed_of(struct syncer *syncer, enum side side, enum kind kind, struct space *space);
+
+/* texts.c */
+/* One of the present list found no room. */
+void texts_unheld(struct feed *feed);
+/* The list is whole. */
+void texts_listed(struct feed *feed);
+/* Another list begins, or none does. */
+void texts_forget(struct feed *feed);
+/* Asks for a page when there is room for what it brings. */
+void texts_pump(struct syncer *syncer);
 
 /* served.c */
 /* Asks the feed's server how it serves a kind that a person listed, then starts the feed or parks

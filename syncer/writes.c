@@ -270,6 +270,7 @@ void writes_pump(struct syncer *syncer)
 		loop_timer_cancel(syncer->loop, &syncer->wake);
 	else if (wake_ns != syncer->wake.at_ns || !syncer->wake.slot)
 		loop_timer_set(syncer->loop, &syncer->wake, wake_ns);
+	texts_pump(syncer);
 	report_touch(syncer);
 	drain_check(syncer);
 }

@@ -23,7 +23,7 @@ static jmp_buf out;
 const char *const knob_names[KNOB_COUNT] = { "lose-request", "lose-reply", "errors", "gone", "cut",
 	"outage", "slow", "repeat", "restart", "restore", "own-restore", "edits", "foreign",
 	"marks", "spaces", "no-crd", "burst", "bad", "finalize", "pause", "promote", "no-watchlist",
-	"other", "ahead", "listed", "versions" };
+	"other", "ahead", "listed", "versions", "tight" };
 
 /* --- Chance, time, words -------------------------------------------------------------------- */
 
@@ -479,6 +479,8 @@ uint32_t chaos_knobs(uint64_t seed)
 		knobs |= 1u << KNOB_LISTED;
 	if (chaos_random(100) < 50)
 		knobs |= 1u << KNOB_VERSIONS;
+	if (chaos_random(100) < 25)
+		knobs |= 1u << KNOB_TIGHT;
 	the = was;
 	return knobs;
 }

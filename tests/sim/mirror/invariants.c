@@ -332,7 +332,7 @@ void invariants_life(void)
 /* No number of writes: a restore raised the versions. */
 #define JUMP 500000000
 
-void invariants_on_identity(const char *cluster)
+void invariants_on_identity(const char *cluster, int64_t asked_ns)
 {
 	bool stranger = strcmp(cluster, the->pinned) != 0;
 
@@ -341,7 +341,9 @@ void invariants_on_identity(const char *cluster)
 		the->frozen = the->frozen && the->frozen_proven;
 		invariants_life();
 	}
-	the->frozen_proven = the->frozen && (the->frozen_proven || !stranger);
+	/* Whoever was asked before it had gone back may have been another one since. */
+	the->frozen_proven = the->frozen &&
+			     (the->frozen_proven || (!stranger && asked_ns >= the->frozen_since));
 	the->exposed = stranger;
 	the->misled = the->misled && !stranger;
 }
@@ -363,6 +365,8 @@ void invariants_on_list(const struct filter *filter, const char *cluster, uint64
 	json_object_set_new(the->listed, key, json_integer((json_int_t)version));
 	if ((json_int_t)version < before || (before && (json_int_t)version > before + JUMP)) {
 		chaos_say("from here on the mirror knows that the source went back");
+		if (!the->frozen)
+			the->frozen_since = the->now;
 		the->frozen = true;
 	}
 }

@@ -69,6 +69,7 @@ enum knob {
 	KNOB_AHEAD,  /* a restore raises the versions (KNOB_RESTORE, KNOB_OWN_RESTORE) */
 	KNOB_LISTED, /* kinds, Namespaces and what is left out are the configuration's (M8, M10) */
 	KNOB_VERSIONS, /* a kind that is lost is there under another version (M7, KNOB_NO_CRD) */
+	KNOB_TIGHT,    /* room for a few texts only (H3) */
 	KNOB_COUNT
 };
 extern const char *const knob_names[KNOB_COUNT];
@@ -147,7 +148,8 @@ struct request {
 	struct filter {
 		enum kind kind;
 		char space[64], label[80], value[80];
-		bool one; /* of a list only its version is wanted */
+		bool one; /* it shows what is known, and is to prove nothing of what it does not
+			     show */
 	} filter;
 	uint64_t position;
 	int64_t ends, heard;
@@ -229,6 +231,7 @@ struct mirror {
 	int64_t stranger_left;  /* it does no more, or was accepted */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
+	int64_t frozen_since;
 	bool confirmed;     /* a person let held deletions go */
 	bool frozen_proven; /* the granted one said who it is since */
 	bool exposed;       /* the last one that said who it is was a stranger */
@@ -377,8 +380,8 @@ void invariants_on_request(const struct request *request);
 /* It is about to be done on the own hub. */
 void invariants_on_write(enum kube_verb verb, const struct place *place,
     const struct object *before, const json_t *body);
-/* The source said who it is. */
-void invariants_on_identity(const char *cluster);
+/* The source said who it is; it was asked then. */
+void invariants_on_identity(const char *cluster, int64_t asked_ns);
 /* A list of that cluster came through whole. */
 void invariants_on_list(const struct filter *filter, const char *cluster, uint64_t version);
 void invariants_life(void); /* a new life remembers nothing */

@@ -154,7 +154,8 @@ void process_configure(bool listed)
 	memset(&config, 0, sizeof(config));
 	(void)put(NULL);
 	config.mirror_set = CONFIG_MIRROR_KUBESLICE;
-	config.mirror_window = 1 + (uint32_t)(the->seed % 16);
+	config.mirror_window =
+	    chaos_on(KNOB_TIGHT) && the->seed % 2 ? 1 : 1 + (uint32_t)(the->seed % 16);
 	config.namespace = put(HUB_NS);
 	config.mirror_label = (struct config_label){ put(KIND_OWNER_LABEL), put(KIND_OWNER_VALUE) };
 	if (listed)
@@ -175,6 +176,8 @@ void role_attach(struct role_process *process, const struct role_ops *ops, void 
 	(void)process;
 	the->ops = *ops;
 	the->context = ctx;
+	if (chaos_on(KNOB_TIGHT))
+		((struct syncer *)ctx)->engine.store.held_most = 2000;
 }
 
 void role_lock(struct role_process *process, const uint16_t *ports, unsigned port_count)

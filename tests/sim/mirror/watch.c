@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "kube/json.h"
+#include "syncer/syncer.h"
 #include "tests/sim/mirror/mirror.h"
 
 #define BOOKMARK_NS S(50)
@@ -86,7 +87,8 @@ static void read_filter(const struct request *request, struct filter *filter)
 
 	CHECK(place_of(request->path, &place));
 	*filter = (struct filter){ .kind = place.kind };
-	filter->one = parameter(request->query, "limit", text, sizeof(text)) && atoi(text) == 1;
+	filter->one = parameter(request->query, "limit", text, sizeof(text)) &&
+		      (atoi(text) == 1 || atoi(text) == TEXTS_PAGE);
 	(void)snprintf(filter->space, sizeof(filter->space), "%s", place.space);
 	if (!parameter(request->query, "labelSelector", text, sizeof(text)))
 		return;
@@ -98,6 +100,14 @@ static void read_filter(const struct request *request, struct filter *filter)
 	*equals = '\0';
 	CHECK(str_copy(filter->label, sizeof(filter->label), str_of(text)));
 	CHECK(str_copy(filter->value, sizeof(filter->value), str_of(equals + 1)));
+}
+
+/* Not before that key. */
+static bool is_at(const json_t *value, const json_t *key)
+{
+	int order = strcmp(meta(value, "namespace"), meta(key, "namespace"));
+
+	return (order ? order : strcmp(meta(value, "name"), meta(key, "name"))) >= 0;
 }
 
 static int by_key(const void *a, const void *b)
@@ -144,6 +154,33 @@ void watch_close(void)
 	next_snapshot = 0;
 }
 
+static const char *keep_snapshot(uint64_t version, json_t *items)
+{
+	static char token[24];
+
+	(void)snprintf(token, sizeof(token), "%u", next_snapshot % SNAPSHOTS);
+	json_decref(snapshots[next_snapshot % SNAPSHOTS].items);
+	snapshots[next_snapshot++ % SNAPSHOTS] = (struct snapshot){ version, items };
+	return token;
+}
+
+/* Says how the rest can be had as it is by now, at another version than what was read. */
+static void expired(struct server *server, const struct filter *filter,
+    const struct snapshot *snapshot, struct reply *reply)
+{
+	const json_t *next = json_array_get(snapshot->items, 0);
+	json_t *items;
+
+	server_refuse(reply, 410, "Expired", "the continue parameter is too old", "", "");
+	if (!next)
+		return;
+	items = select_now(server, filter);
+	while (json_array_size(items) && !is_at(json_array_get(items, 0), next))
+		json_array_remove(items, 0);
+	json_object_set_new(reply->body, "metadata",
+	    json_pack("{ss}", "continue", keep_snapshot(server->version, items)));
+}
+
 static void list(struct server *server, struct request *request, const struct filter *filter,
     struct reply *reply)
 {
@@ -158,8 +195,7 @@ static void list(struct server *server, struct request *request, const struct fi
 		if (!snapshot->items || chaos_chance(KNOB_GONE, 300)) {
 			json_decref(page);
 			json_decref(metadata);
-			server_refuse(
-			    reply, 410, "Expired", "the continue parameter is too old", "", "");
+			expired(server, filter, snapshot, reply);
 			return;
 		}
 		version = snapshot->version;
@@ -177,10 +213,8 @@ static void list(struct server *server, struct request *request, const struct fi
 	if (limit && n > limit) {
 		for (size_t i = 0; i < limit; i++)
 			json_array_remove(items, 0);
-		(void)snprintf(text, sizeof(text), "%u", next_snapshot % SNAPSHOTS);
-		json_decref(snapshots[next_snapshot % SNAPSHOTS].items);
-		snapshots[next_snapshot++ % SNAPSHOTS] = (struct snapshot){ version, items };
-		json_object_set_new(metadata, "continue", json_string(text));
+		json_object_set_new(
+		    metadata, "continue", json_string(keep_snapshot(version, items)));
 	} else {
 		json_decref(items);
 	}

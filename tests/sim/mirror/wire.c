@@ -124,6 +124,7 @@ static void finish(struct request *request, int status, const json_t *body)
 	struct filter filter;
 	char cluster[37], uid[37];
 	uint64_t version;
+	int64_t sent_ns = request->sent_ns;
 	bool listed, identity = done && status == 200 &&
 				request->target == CREDENTIAL_PEER_SYNCER &&
 				strcmp(request->path, "/api/v1/namespaces/kube-system") == 0;
@@ -152,7 +153,7 @@ static void finish(struct request *request, int status, const json_t *body)
 	(void)snprintf(uid, sizeof(uid), "%s", meta(body, "uid"));
 	drop(request);
 	if (identity)
-		invariants_on_identity(uid);
+		invariants_on_identity(uid, sent_ns);
 	if (done)
 		done(arg, &answer);
 	if (listed)

@@ -1,0 +1,575 @@
+/*
+ * Goal: texts of a long list that found no room come a page at a time while others are written, and
+ * only such as list or watch told (H3); whatever else a server answers ends in reads by name.
+ * Method: a feed, its watch, the engine and the writes as they are, over a played client: the test
+ * answers what was asked, in any order.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "kube/json.h"
+#include "syncer/syncer.h"
+#include "tests/sim/no_dialer.h"
+#include "tests/sim/no_renewal.h"
+
+#define NS     "kubeslice-cisco"
+#define LISTED 16
+/* The text of its copy. */
+#define TEXT 1000
+
+static struct ask {
+	bool open;
+	unsigned target;
+	enum kube_verb verb;
+	char path[200], query[400], body[2 * TEXT];
+	kube_chunk_fn *chunk;
+	kube_done_fn *done;
+	void *arg;
+} asks[256];
+static unsigned asked;
+static struct loop_timer *timers[64];
+static int64_t now_ns;
+static struct syncer *syncer;
+static struct feed *feed;
+
+/* --- Clock, loop, links and client ----------------------------------------------------------- */
+
+int64_t base_clock_boot_ns(void)
+{
+	return now_ns;
+}
+
+int64_t base_clock_wall_us(void)
+{
+	return 0;
+}
+
+void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
+{
+	(void)loop;
+	if (timer->slot)
+		timers[timer->slot - 1] = NULL;
+	timer->slot = 0;
+}
+
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t at_ns)
+{
+	unsigned slot = 0;
+
+	loop_timer_cancel(loop, timer);
+	while (timers[slot])
+		slot++;
+	timers[slot] = timer;
+	timer->slot = slot + 1;
+	timer->at_ns = at_ns;
+}
+
+bool role_send(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
+    const void *body)
+{
+	(void)process;
+	(void)peer;
+	(void)shard;
+	(void)id;
+	(void)body;
+	return true;
+}
+
+void role_leave(struct role_process *process, int code)
+{
+	(void)process;
+	(void)code;
+}
+
+enum verdict link_refuse(void *context, const struct link *link, const void *message, int fd)
+{
+	(void)context;
+	(void)link;
+	(void)message;
+	(void)fd;
+	return VERDICT_PEER_BROKEN;
+}
+
+void role_metric(struct role_process *process, enum metric_id id, const char *label,
+    const char *label2, int64_t value_micro)
+{
+	(void)process;
+	(void)id;
+	(void)label;
+	(void)label2;
+	(void)value_micro;
+}
+
+uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *what,
+    uint32_t idle_ms, kube_chunk_fn *chunk, kube_done_fn *done, void *arg)
+{
+	struct ask *ask = &asks[asked++];
+
+	(void)client;
+	(void)idle_ms;
+	assert_true(asked < sizeof(asks) / sizeof(asks[0]));
+	*ask = (struct ask){ .open = true,
+		.target = what->target,
+		.verb = what->verb,
+		.chunk = chunk,
+		.done = done,
+		.arg = arg };
+	(void)snprintf(ask->path, sizeof(ask->path), "%s", what->path);
+	(void)snprintf(ask->query, sizeof(ask->query), "%s", what->query ? what->query : "");
+	assert_true(what->body.n < sizeof(ask->body));
+	if (what->body.n)
+		memcpy(ask->body, what->body.p, what->body.n);
+	return asked;
+}
+
+uint64_t kube_client_ask(
+    struct kube_client *client, const struct kube_ask *what, kube_done_fn *done, void *arg)
+{
+	return kube_client_stream(client, what, 0, NULL, done, arg);
+}
+
+void kube_client_cancel(struct kube_client *client, uint64_t id)
+{
+	(void)client;
+	if (id)
+		asks[id - 1].open = false;
+}
+
+bool kube_client_has(const struct kube_client *client, unsigned target)
+{
+	(void)client;
+	(void)target;
+	return true;
+}
+
+bool kube_client_take(struct kube_client *client, const struct msg_credential *credential)
+{
+	(void)client;
+	(void)credential;
+	return true;
+}
+
+void kube_client_shutdown(struct kube_client *client)
+{
+	(void)client;
+}
+
+/* --- What the test says ---------------------------------------------------------------------- */
+
+static void answer(struct ask *ask, enum kube_class class, const char *body)
+{
+	struct kube_answer answer = {
+		.class = class, .body = { body, strlen(body) }, .finished_ns = now_ns
+	};
+
+	assert_true(ask->open);
+	ask->open = false;
+	ask->done(ask->arg, &answer);
+}
+
+/* The newest that is open and is of that verb; NULL: none. */
+static struct ask *open_ask(enum kube_verb verb, const char *in_query)
+{
+	for (unsigned i = asked; i-- > 0;)
+		if (asks[i].open && asks[i].verb == verb && strstr(asks[i].query, in_query))
+			return &asks[i];
+	return NULL;
+}
+
+static struct ask *page(void)
+{
+	return open_ask(KUBE_GET, "limit=");
+}
+
+static void put_object(struct buf *out, unsigned number, const char *uid, unsigned version)
+{
+	buf_printf(out,
+	    "{\"metadata\":{\"name\":\"s%02u\",\"namespace\":\"" NS "\",\"uid\":\"%s%u\","
+	    "\"resourceVersion\":\"%u\"},\"spec\":{\"n\":%u,\"text\":\"%0*u\"}}",
+	    number, uid, number, version, 10 + number, TEXT - 351, number);
+}
+
+static void put_list(struct buf *out, unsigned from, unsigned to, const char *token)
+{
+	buf_printf(out,
+	    "{\"kind\":\"SliceConfigList\",\"metadata\":{\"resourceVersion\":\"99\","
+	    "\"continue\":\"%s\"},\"items\":[",
+	    token);
+	for (unsigned i = from; i < to; i++) {
+		if (i > from)
+			buf_puts(out, ",");
+		put_object(out, i, "u", 10 + i);
+	}
+	buf_puts(out, "]}");
+}
+
+/* Objects of the list as they were told, as a page. */
+static void bring(unsigned from, unsigned to, const char *token)
+{
+	struct buf body = buf_make(1 << 20);
+
+	put_list(&body, from, to, token);
+	answer(page(), KUBE_OK, body.data);
+	buf_free(&body);
+}
+
+static void fire_all(void)
+{
+	for (unsigned i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+		if (timers[i] && timers[i]->at_ns <= now_ns) {
+			struct loop_timer *timer = timers[i];
+
+			loop_timer_cancel(NULL, timer);
+			timer->fire(timer->arg, now_ns);
+		}
+}
+
+static struct item *item_at(unsigned number)
+{
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "s%02u", number);
+	return store_find(&syncer->engine.store, KIND_SLICE_CONFIG, NS, name);
+}
+
+static unsigned held(void)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < LISTED; i++)
+		count += item_at(i)->held != NULL;
+	return count;
+}
+
+/* The own hub takes what is written. Returns its number. */
+static unsigned write_one(void)
+{
+	struct ask *ask = open_ask(KUBE_POST, "");
+	unsigned number;
+	json_t *object, *metadata;
+	char *body, version[16];
+
+	assert_non_null(ask);
+	object = json_loads(ask->body, 0, NULL);
+	metadata = json_object_get(object, "metadata");
+	number = (unsigned)strtoul(kube_json_text(metadata, "name") + 1, NULL, 10);
+	(void)snprintf(version, sizeof(version), "%u", 500 + number);
+	json_object_set_new(metadata, "uid", json_string("c"));
+	json_object_set_new(metadata, "resourceVersion", json_string(version));
+	body = json_dumps(object, 0);
+	answer(ask, KUBE_OK, body);
+	free(body);
+	json_decref(object);
+	return number;
+}
+
+/* A list of LISTED objects, of which so many texts find room; the hub writes one at a time. */
+static void list_with_room_for(unsigned texts)
+{
+	struct buf event = buf_make(1 << 20);
+	struct ask *stream;
+
+	syncer->engine.store.held_most = (size_t)texts * TEXT;
+	feed_start(feed);
+	fire_all();
+	stream = open_ask(KUBE_GET, "sendInitialEvents");
+	assert_non_null(stream);
+	for (unsigned i = 0; i < LISTED; i++) {
+		buf_puts(&event, "{\"type\":\"ADDED\",\"object\":");
+		put_object(&event, i, "u", 10 + i);
+		buf_puts(&event, "}\n");
+	}
+	buf_puts(&event,
+	    "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"99\","
+	    "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n");
+	assert_true(stream->chunk(stream->arg, buf_str(&event)));
+	buf_free(&event);
+}
+
+/* Of 16 objects s00 to s03 are written, s04 to s07 are at hand, s04 is being written. */
+static void to_the_first_page(void)
+{
+	list_with_room_for(8);
+	while (!page())
+		(void)write_one();
+	assert_int_equal(held(), 4);
+}
+
+static void on_note(void *arg, enum engine_note note, struct item *item)
+{
+	(void)arg;
+	(void)note;
+	(void)item;
+}
+
+static int setup(void **state)
+{
+	static struct us_config config = { .mirror_set = CONFIG_MIRROR_KUBESLICE };
+	struct item *home;
+
+	(void)state;
+	memset(timers, 0, sizeof(timers));
+	asked = 0;
+	now_ns = 1000 * BASE_NS_PER_S;
+	kinds_fill(&config);
+	syncer = calloc(1, sizeof(*syncer));
+	assert_non_null(syncer);
+	syncer->config = &config;
+	engine_open(&syncer->engine, "kubeslice-controller", 1, 1, on_note, NULL);
+	syncer->engine.granted = syncer->engine.verified = true;
+	syncer->engine.copies_synced = UINT32_MAX;
+	outside_open(&syncer->outside);
+	feeds_open(syncer);
+	source_open(syncer);
+	writes_open(syncer);
+	report_open(syncer);
+	preflight_open(syncer);
+	home = store_add(&syncer->engine.store, KIND_NAMESPACE, "", NS);
+	store_set_source(&syncer->engine.store, home, SOURCE_PRESENT);
+	store_set_copy(&syncer->engine.store, home, COPY_PRESENT);
+	feed = &syncer->feeds[SIDE_SOURCE][KIND_SLICE_CONFIG];
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	syncer->left = true;
+	feed_stop(feed);
+	for (unsigned i = 0; i < asked; i++)
+		if (asks[i].open && !asks[i].chunk)
+			answer(&asks[i], KUBE_SILENT, "");
+	outside_close(&syncer->outside);
+	engine_close(&syncer->engine);
+	free(syncer);
+	return 0;
+}
+
+#define STORY(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+/* --- Stories --------------------------------------------------------------------------------- */
+
+static void a_page_is_asked_for_when_half_of_the_room_is_free(void **state)
+{
+	(void)state;
+	list_with_room_for(8);
+	assert_int_equal(held(), 8);
+	assert_int_equal(feed->unheld, LISTED - 8);
+	for (unsigned written = 0; written < 4; written++) {
+		assert_null(page());
+		assert_int_equal(write_one(), written);
+	}
+	assert_non_null(page());
+	assert_int_equal(page()->target, CREDENTIAL_PEER_SYNCER);
+	assert_string_equal(page()->path, "/apis/controller.kubeslice.io/v1alpha1/sliceconfigs");
+	assert_non_null(strstr(page()->query, "limit=200"));
+	assert_null(strstr(page()->query, "continue="));
+}
+
+static void what_a_page_brings_is_written_before_others_are_read(void **state)
+{
+	(void)state;
+	to_the_first_page();
+	bring(0, 11, "next");
+	assert_int_equal(held(), 7);
+	assert_non_null(item_at(8)->held);
+	assert_non_null(item_at(10)->held);
+	assert_null(page()); /* more than half of the room is in use */
+	assert_int_equal(write_one(), 4);
+	for (unsigned number = 8; number < 11; number++)
+		assert_int_equal(write_one(), number);
+	assert_non_null(strstr(page()->query, "continue=next"));
+	bring(11, LISTED, "");
+	assert_int_equal(write_one(), 5); /* was under way */
+	for (unsigned number = 11; number < LISTED; number++)
+		assert_int_equal(write_one(), number);
+	for (unsigned number = 6; number < 8; number++)
+		assert_int_equal(write_one(), number);
+	assert_null(page()); /* that was the last one */
+	assert_int_equal(feed->unheld, 0);
+	assert_int_equal(syncer->texts.feeds, 0);
+	for (unsigned i = 0; i < asked; i++) /* and nothing was read by name */
+		assert_null(strstr(asks[i].path, "/sliceconfigs/"));
+}
+
+/* A page is of no time that anybody knows, and perhaps of another cluster (G6). */
+static void only_the_very_version_that_was_told_is_kept(void **state)
+{
+	struct buf body = buf_make(1 << 20);
+
+	(void)state;
+	to_the_first_page();
+	buf_puts(&body, "{\"metadata\":{\"continue\":\"\"},\"items\":[");
+	put_object(&body, 8, "u", 99); /* newer */
+	buf_puts(&body, ",");
+	put_object(&body, 9, "other", 19); /* another object of the same name */
+	buf_puts(&body, ",{\"metadata\":{\"name\":\"s10\",\"namespace\":\"" NS "\",\"uid\":\"u10\","
+			"\"resourceVersion\":\"20\"},\"spec\":{\"n\":666}},"); /* another content */
+	put_object(&body, 77, "u", 87);                                        /* never told */
+	buf_puts(&body, ",{\"metadata\":7},null,");
+	put_object(&body, 11, "u", 21);
+	buf_puts(&body, "]}");
+	answer(page(), KUBE_OK, body.data);
+	buf_free(&body);
+	for (unsigned number = 8; number < LISTED; number++)
+		assert_int_equal(item_at(number)->held != NULL, number == 11);
+	assert_null(item_at(77));
+}
+
+static void fail_page(enum kube_class class, bool too_long, const char *body)
+{
+	struct ask *ask = page();
+	struct kube_answer failure = { .class = class,
+		.too_long = too_long,
+		.body = { body, strlen(body) },
+		.finished_ns = now_ns };
+
+	assert_non_null(ask);
+	ask->open = false;
+	ask->done(ask->arg, &failure);
+}
+
+#define EXPIRED(token) "{\"kind\":\"Status\",\"metadata\":{\"continue\":\"" token "\"}}"
+
+static void an_expired_token_is_followed_by_the_one_that_the_server_gives(void **state)
+{
+	(void)state;
+	to_the_first_page();
+	bring(0, 1, "old");
+	fail_page(KUBE_GONE, false, EXPIRED("new"));
+	assert_non_null(strstr(page()->query, "continue=new"));
+	fail_page(KUBE_GONE, false, EXPIRED(""));
+	assert_null(page());
+	assert_int_equal(syncer->texts.feeds, 0);
+}
+
+static void a_page_that_is_too_long_is_asked_for_in_smaller_ones(void **state)
+{
+	static const char *const limits[] = { "limit=200", "limit=50", "limit=12", "limit=3",
+		"limit=1", "limit=1" };
+
+	(void)state;
+	to_the_first_page();
+	for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		assert_non_null(strstr(page()->query, limits[i]));
+		fail_page(KUBE_BLIND, true, "");
+	}
+	bring(8, 9, "next");
+	assert_non_null(item_at(8)->held);
+}
+
+/* For ever is nothing tried here: what is left is read by name. */
+static void failures_are_waited_for_and_end(void **state)
+{
+	unsigned failures = 0;
+
+	(void)state;
+	to_the_first_page();
+	while (page()) {
+		fail_page(failures % 2 ? KUBE_THROTTLED : KUBE_SILENT, false, "");
+		failures++;
+		assert_null(page());
+		now_ns += 31 * BASE_NS_PER_S;
+		texts_pump(syncer);
+	}
+	assert_int_equal(failures, 8);
+	assert_int_equal(syncer->texts.feeds, 0);
+	while (held())
+		(void)write_one();
+	assert_non_null(open_ask(KUBE_GET, ""));
+	assert_string_equal(open_ask(KUBE_GET, "")->path,
+	    "/apis/controller.kubeslice.io/v1alpha1/namespaces/" NS "/sliceconfigs/s08");
+}
+
+static void tokens_that_expire_for_ever_end_too(void **state)
+{
+	unsigned failures = 0;
+
+	(void)state;
+	to_the_first_page();
+	for (; page(); failures++)
+		fail_page(KUBE_GONE, false, EXPIRED("again"));
+	assert_int_equal(failures, 8);
+}
+
+static void what_is_no_list_ends_it(void **state)
+{
+	(void)state;
+	to_the_first_page();
+	answer(page(), KUBE_OK, "<html>");
+	assert_null(page());
+	assert_int_equal(syncer->texts.feeds, 0);
+}
+
+static void a_list_that_begins_anew_ends_it(void **state)
+{
+	struct ask *ask;
+
+	(void)state;
+	to_the_first_page();
+	ask = page();
+	kube_watch_restart(feed->watch);
+	fire_all();
+	assert_false(ask->open);
+	assert_int_equal(syncer->texts.feeds, 0);
+	assert_null(syncer->texts.feed);
+}
+
+/* A page holds mostly what needs no text: reads by name are cheaper. */
+static void few_texts_are_read_by_name(void **state)
+{
+	(void)state;
+	list_with_room_for(LISTED - 1);
+	assert_int_equal(held(), LISTED - 1);
+	assert_int_equal(syncer->texts.feeds, 0);
+	for (unsigned i = 0; i < LISTED - 1; i++)
+		(void)write_one();
+	assert_null(page());
+}
+
+/* Paused, or draining: nothing is read (H9, H3). */
+static void a_mirror_that_may_not_write_reads_nothing(void **state)
+{
+	(void)state;
+	list_with_room_for(8);
+	syncer->engine.granted = false;
+	while (open_ask(KUBE_POST, ""))
+		(void)write_one();
+	texts_pump(syncer);
+	assert_null(page());
+	syncer->engine.store.held_most *= 8;
+	syncer->engine.granted = syncer->engine.draining = true;
+	texts_pump(syncer);
+	assert_null(page());
+	syncer->engine.draining = false;
+	texts_pump(syncer);
+	assert_non_null(page());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STORY(a_page_is_asked_for_when_half_of_the_room_is_free),
+		STORY(what_a_page_brings_is_written_before_others_are_read),
+		STORY(only_the_very_version_that_was_told_is_kept),
+		STORY(an_expired_token_is_followed_by_the_one_that_the_server_gives),
+		STORY(a_page_that_is_too_long_is_asked_for_in_smaller_ones),
+		STORY(failures_are_waited_for_and_end),
+		STORY(tokens_that_expire_for_ever_end_too),
+		STORY(what_is_no_list_ends_it),
+		STORY(a_list_that_begins_anew_ends_it),
+		STORY(few_texts_are_read_by_name),
+		STORY(a_mirror_that_may_not_write_reads_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
