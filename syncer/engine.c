@@ -18,7 +18,9 @@
 #define RIGHTS_PATIENCE 6
 #define UNREADY_NS      (2 * BASE_NS_PER_S)
 #define DRAIN_RETRY_NS  (100 * BASE_NS_PER_MS)
-#define NO_KIND_NS      (30 * BASE_NS_PER_S)
+/* How soon it is looked again whether the source has said who it is. */
+#define DOUBT_NS   (200 * BASE_NS_PER_MS)
+#define NO_KIND_NS (30 * BASE_NS_PER_S)
 /* How often an object in the way is looked at: nothing tells when it goes. */
 #define FOREIGN_NS (15 * BASE_NS_PER_S)
 /* After so many failures in a row a kind may not fill the window any more. */
@@ -241,6 +243,8 @@ static bool take(
 	while ((item = list->first)) {
 		struct decision decision = judge_item(engine, item);
 
+		if (judge_must_wait(engine, item, decision.action))
+			item->retry_ns = decision.not_before_ns = now_ns + DOUBT_NS;
 		if (decision.action == ENGINE_NONE || decision.not_before_ns > now_ns) {
 			engine_settle(engine, item, now_ns);
 			continue;
@@ -378,6 +382,8 @@ void engine_proved(struct engine *engine, const struct engine_order *order,
 	went_well(engine, item);
 	if (item->source == SOURCE_PRESENT || has_told_more(order)) {
 		/* It came back while we looked, or came and went: of that nothing is proved. */
+	} else if (engine->doubted) {
+		item->retry_ns = now_ns + DOUBT_NS;
 	} else if (!facts || is_another(item, facts)) {
 		item->proofs++;
 		item->proved_ns = now_ns;

@@ -62,6 +62,7 @@ struct engine {
 	bool verified;  /* the source proved to be the granted one (G6) */
 	bool regressed; /* the source went back in time (H10): frozen */
 	bool suspect;   /* the same, of a source that has not proved yet who it is */
+	bool doubted;   /* the source was lost, and has not said since who it is (G6) */
 	bool restore;   /* a restored source is followed: what it lost is archived first (H10) */
 	bool draining;  /* H3: what is held is written, nothing is read any more */
 	bool rejoin; /* objects here are of an own past: adopted, archived, never just replaced */
@@ -120,6 +121,10 @@ void engine_copy_gone(struct engine *engine, enum kind kind, const char *namespa
     const char *name, uint64_t version, int64_t now_ns);
 void engine_copies_listed(
     struct engine *engine, enum kind kind, struct space *space, uint32_t pass, int64_t now_ns);
+/* Their watch was lost, and is there again. What is known of them may be of before a backup of this
+ * hub was restored, and versions come again: a precondition alone is no protection (I11). */
+void engine_copies_doubted(
+    struct engine *engine, enum kind kind, struct space *space, bool doubted);
 /* The namespace's copy is gone and everything in it. */
 void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns);
 

@@ -29,11 +29,20 @@ static void on_begin(void *arg)
 	texts_forget(feed);
 }
 
+static void doubt_copies(struct feed *feed, bool doubted)
+{
+	if (feed->side == SIDE_SOURCE || feed->doubted == doubted)
+		return;
+	feed->doubted = doubted;
+	engine_copies_doubted(&feed->syncer->engine, feed->kind, feed->space, doubted);
+}
+
 /* The running watch says something: whatever was wrong is over. */
 static void on_alive(void *arg)
 {
 	struct feed *feed = arg;
 
+	doubt_copies(feed, false);
 	if (feed->side == SIDE_SOURCE)
 		source_reached(feed);
 	if (!feed->fault[0] || feed->bad_object)
@@ -70,6 +79,7 @@ static void on_synced(void *arg, const char *resource_version)
 	log_debug("%s %s%s%s: listed at %s", feed->side == SIDE_SOURCE ? "source's" : "copied",
 	    kind_row(feed->kind)->plural, feed->space ? " in " : "",
 	    feed->space ? feed->space->name : "", resource_version);
+	doubt_copies(feed, false);
 	if (feed->side == SIDE_SOURCE)
 		source_listed(feed, version);
 	else
@@ -123,6 +133,7 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	} else {
 		feed->counts = feed->counts || fault_counts(answer->class);
 	}
+	doubt_copies(feed, true);
 	if (feed->side == SIDE_SOURCE)
 		source_doubt(feed->syncer);
 	feeds_tally(feed->syncer);

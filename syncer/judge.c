@@ -487,7 +487,7 @@ static bool keeps_home(const struct engine *engine, const struct item *item)
 	       (!is_of_later_term(engine, item) || engine->restore);
 }
 
-struct decision judge_item(const struct engine *engine, const struct item *item)
+static struct decision decide(const struct engine *engine, const struct item *item)
 {
 	if (keeps_home(engine, item))
 		return item->copy == COPY_UNSURE ? act(item, ENGINE_INSPECT)
@@ -508,6 +508,29 @@ struct decision judge_item(const struct engine *engine, const struct item *item)
 		return act(item, ENGINE_INSPECT);
 	return item->source == SOURCE_PRESENT ? judge_present(engine, item)
 					      : judge_absent(engine, item);
+}
+
+static bool overwrites(enum engine_action action)
+{
+	return action == ENGINE_UPDATE || action == ENGINE_STATUS || action == ENGINE_STRIP ||
+	       action == ENGINE_NOTE || action == ENGINE_DELETE;
+}
+
+struct decision judge_item(const struct engine *engine, const struct item *item)
+{
+	struct decision decision = decide(engine, item);
+
+	if (item->copy_doubted && overwrites(decision.action) && !engine->draining)
+		decision.action = ENGINE_INSPECT;
+	return decision;
+}
+
+bool judge_must_wait(
+    const struct engine *engine, const struct item *item, enum engine_action action)
+{
+	return engine->doubted && !engine->draining &&
+	       (action == ENGINE_DELETE ||
+		   (action == ENGINE_STRIP && item->source == SOURCE_ABSENT));
 }
 
 bool judge_is_of_the_past(

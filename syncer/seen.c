@@ -388,7 +388,7 @@ void engine_take_copy(struct engine *engine, struct item *item, const struct rew
 	item->copy_says_held = facts->is_copy && facts->says_held;
 	item->copy_says_kept = facts->is_copy && facts->says_kept;
 	item->copy_source_version = facts->is_copy ? facts->source_version : 0;
-	item->noted = false;
+	item->noted = item->copy_doubted = false;
 	if (facts->is_copy && facts->says_pruned)
 		remember_pruned(item, facts);
 	(void)str_copy(item->copy_uid, sizeof(item->copy_uid), str_of(facts->uid));
@@ -405,6 +405,7 @@ bool engine_copy_seen(struct engine *engine, enum kind kind, const struct rewrit
 	item->copy_pass = pass;
 	if (!facts->is_copy && !engine->rejoin)
 		return false;
+	item->copy_doubted = false;
 	item->copy_behind = listed && facts->version < item->copy_version;
 	/* Our own write's answer was quicker. An older version of the same object is stale. */
 	if ((item->copy == COPY_PRESENT || item->copy == COPY_FOREIGN) &&
@@ -472,6 +473,20 @@ void engine_copies_listed(
 		engine_rejudge(engine, now_ns);
 	else if (space->self)
 		engine_settle(engine, space->self, now_ns);
+}
+
+static void doubt(
+    struct engine *engine, struct item *item, uint32_t doubted, int64_t now_ns, uint32_t *count)
+{
+	(void)engine;
+	(void)now_ns;
+	(void)count;
+	item->copy_doubted = doubted && item->copy != COPY_NONE;
+}
+
+void engine_copies_doubted(struct engine *engine, enum kind kind, struct space *space, bool doubted)
+{
+	(void)visit_kind(engine, kind, space, doubt, doubted, 0);
 }
 
 void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns)

@@ -87,6 +87,7 @@ struct item {
 	bool copy_says_held : 1; /* annotation delete-held (H8) */
 	bool copy_says_kept : 1; /* annotation delete-discarded (H8) */
 	bool kept : 1;           /* an operator said so, and the copy does not yet */
+	bool copy_doubted : 1;   /* its watch was lost: it is looked at before it is overwritten */
 	bool copy_behind : 1;    /* the present list shows an older version of it */
 	bool noted : 1;          /* annotation pruned says what is known (H11) */
 	bool recreate : 1;       /* a field that cannot be changed: deleted, then made anew (H7) */

@@ -62,6 +62,7 @@ struct feed {
 			     no version in common */
 	bool fits;        /* it was seen to be what mirror.kinds says */
 	uint64_t request; /* that asks for it, 0: none */
+	bool doubted;     /* of copies: its watch was lost (I11) */
 	bool bad_object;  /* the present list shows one that cannot be mirrored */
 	uint32_t unheld;  /* objects of the present list whose texts found no room (H3) */
 	char fault[256];
@@ -128,10 +129,11 @@ struct syncer {
 
 	uint64_t verify_id, newest_id; /* requests under way, 0: none */
 	bool doubtful; /* a connection to it was lost: is it still where it was? (H10) */
-	struct newest newest, asked; /* asked: is looked at under newest_id */
-	bool asked_regressed;        /* it had gone back by the time that it was asked who it is */
-	bool went_back;    /* the granted source did, no stranger in its place (H10, G6) */
-	bool wrong_source; /* the peer is not the granted one; told once */
+	uint32_t doubts, asked_doubts; /* how often; asked: when it was asked who it is (G6) */
+	struct newest newest, asked;   /* asked: is looked at under newest_id */
+	bool asked_regressed; /* it had gone back by the time that it was asked who it is */
+	bool went_back;       /* the granted source did, no stranger in its place (H10, G6) */
+	bool wrong_source;    /* the peer is not the granted one; told once */
 	struct loop_timer advance, wake, verify, report, barrier, last_call;
 
 	uint32_t unsynced, failed_kinds; /* feeds that owe a list; kinds with a fault that counts */

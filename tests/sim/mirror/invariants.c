@@ -138,19 +138,42 @@ const struct truth *truth_last(enum kind kind, const char *space, const char *na
 	return NULL;
 }
 
+static uint64_t number_of(const json_t *value, const char *note)
+{
+	return strtoull(note_of(value, note), NULL, 10);
+}
+
+/* It was out of the mirror's scope after what its copy is of: what became of it since, nobody need
+ * have told. */
+static bool left_since(enum kind kind, const char *space, const char *name)
+{
+	const struct object *copy = server_find(&the->server[OWN], kind, space, name);
+	uint64_t copied = copy ? number_of(copy->value, MARK "source-rv") : UINT64_MAX;
+	const struct truth *last = truth_last(kind, space, name);
+
+	if (copy && the->server[SOURCE].epoch)
+		copied = 0; /* versions come again */
+	for (size_t i = the->truth_count; i-- > 0;) {
+		const struct truth *truth = &the->truths[i];
+
+		if (is_of(truth, kind, space, name) && truth->body && !truth->chosen &&
+		    (truth == last || truth->version > copied))
+			return true;
+	}
+	return false;
+}
+
 bool truth_has_left(enum kind kind, const char *space, const char *name)
 {
-	const struct truth *last = truth_last(kind, space, name);
-	const struct truth *home = truth_last(KIND_NAMESPACE, "", space);
 	const struct object *home_now =
 	    server_find(&the->server[SOURCE], KIND_NAMESPACE, "", space);
 
-	if (kind_row(kind)->labelled && last && !last->chosen)
+	if (kind_row(kind)->labelled && left_since(kind, space, name))
 		return true;
 	if (kind_row(kind)->place != KIND_MIRRORED)
 		return false;
 	/* Or a backup of before it was chosen was restored. */
-	return (home && !home->chosen) ||
+	return left_since(KIND_NAMESPACE, "", space) ||
 	       (home_now && !namespace_is_mirrored(&the->server[SOURCE], space));
 }
 
@@ -342,8 +365,8 @@ void invariants_on_identity(const char *cluster, int64_t asked_ns)
 		invariants_life();
 	}
 	/* Whoever was asked before it had gone back may have been another one since. */
-	the->frozen_proven = the->frozen &&
-			     (the->frozen_proven || (!stranger && asked_ns >= the->frozen_since));
+	the->frozen_proven =
+	    the->frozen && (the->frozen_proven || (!stranger && asked_ns >= the->frozen_since));
 	the->exposed = stranger;
 	the->misled = the->misled && !stranger;
 }
@@ -392,11 +415,6 @@ void invariants_on_request(const struct request *request)
 
 /* --- Writes --------------------------------------------------------------------------------- */
 
-static uint64_t number_of(const json_t *value, const char *note)
-{
-	return strtoull(note_of(value, note), NULL, 10);
-}
-
 /* It was not there a while ago, or the source was restored: a proof may be of that time. */
 static bool is_new(enum kind kind, const char *space, const char *name)
 {
@@ -424,7 +442,8 @@ static void check_delete(const struct place *place, const struct object *object)
 	    gone_since(place->kind, place->space, place->name, same_term ? version : 0);
 
 	if (!source) {
-		if (gone && gone->by_backup && !the->confirmed && !the->accepted &&
+		/* Whoever rejoins has archived it (C12), which is asked elsewhere. */
+		if (gone && gone->by_backup && !the->confirmed && !the->accepted && !the->rejoin &&
 		    ++the->backup_deletes[place->kind] > 10)
 			broken("H8: what a backup lacks is not deleted in masses", "%s %s",
 			    kind_row(place->kind)->kind, place->name);
