@@ -23,14 +23,14 @@ static void link_owner(struct engine *engine, struct item *item, const struct re
 }
 
 /* H10: older than its copy. Versions of one API server are of one counter; the copy was written
- * under the same term, so by the same one. A copy that stays as it is would say so at each start,
- * whatever a person has accepted. */
+ * under the same term, so by the same one. A copy that stays as it is, or is held, would say so at
+ * each start, whatever a person has accepted. */
 static bool is_behind(
     const struct engine *engine, const struct item *item, uint64_t version, uint32_t pass)
 {
 	return item->copy == COPY_PRESENT && item->copy_term == engine->term &&
 	       item->copy_source_version > version && item->fetched_pass < pass &&
-	       !engine->restore && judge_is_followed(engine, item);
+	       !engine->restore && !item->copy_says_held && judge_is_followed(engine, item);
 }
 
 /* H10: an older version of the same object, in a list that is consistent. What was fetched after

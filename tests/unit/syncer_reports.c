@@ -135,6 +135,10 @@ static void H10_a_copy_tells_that_a_list_is_old(void **state)
 	assert_false(engine.regressed);
 	engine_source_at(&engine, KIND_SLICE_CONFIG, home->space, 10, 4);
 	assert_false(engine.regressed);
+	item->copy_says_held = true; /* a person was asked about it, whatever the source was then */
+	engine_source_at(&engine, KIND_SLICE_CONFIG, item->space, 10, 4);
+	assert_false(engine.regressed);
+	item->copy_says_held = false;
 	engine_source_at(&engine, KIND_SLICE_CONFIG, item->space, 10, 4);
 	assert_true(engine.regressed);
 }

@@ -367,6 +367,8 @@ void invariants_on_identity(const char *cluster, int64_t asked_ns)
 	/* Whoever was asked before it had gone back may have been another one since. */
 	the->frozen_proven =
 	    the->frozen && (the->frozen_proven || (!stranger && asked_ns >= the->frozen_since));
+	/* It left before anybody asked. */
+	the->ever_believed = the->ever_believed || (the->misled && !stranger);
 	the->exposed = stranger;
 	the->misled = the->misled && !stranger;
 }

@@ -236,7 +236,8 @@ struct mirror {
 	bool frozen_proven; /* the granted one said who it is since */
 	bool exposed;       /* the last one that said who it is was a stranger */
 	bool misled;        /* a stranger's list came through, and it was not exposed since */
-	bool ever_believed; /* something was written that was sent while a stranger answered */
+	bool ever_believed; /* written was what was sent while a stranger answered, or nobody
+			       exposed it */
 	uint64_t writes, steps, archives, deletes;
 	int64_t last_write;
 	const char *broken;
