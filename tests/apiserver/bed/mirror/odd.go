@@ -24,7 +24,7 @@ var qualities = crd("controller", "sliceqosconfigs")
 // copied as it is or listed with its cause, and everything else goes on.
 func (r *run) odd(ctx context.Context) error {
 	for _, part := range []func(*run, context.Context) error{
-		(*run).oddNames, (*run).manyKeys, (*run).deep, (*run).annotations, (*run).large, (*run).manyObjects,
+		(*run).oddNames, (*run).manyKeys, (*run).deep, (*run).annotations, (*run).large, (*run).longList, (*run).manyObjects,
 	} {
 		if err := part(r, ctx); err != nil {
 			return err
@@ -180,6 +180,67 @@ func (r *run) large(ctx context.Context) error {
 	return r.a.Admin.Delete(ctx, rotations.Path(pair.Project, "large"))
 }
 
+// longList is more than a syncer keeps of what it still has to write: the list is read once more, in
+// pages, while its copies are made.
+func (r *run) longList(ctx context.Context) error {
+	const count, size = 900, 16 << 10
+	r.b.Kill()
+	if err := r.createMany(ctx, rotations, count, func(i int) kube.Object {
+		o := rotation(fmt.Sprint("long-", i), size)
+		o["metadata"].(map[string]any)["labels"] = map[string]any{"long": "yes"}
+		return o
+	}); err != nil {
+		return err
+	}
+	var mutex sync.Mutex
+	byName := 0
+	r.proxies[r.a].Plan(func(q *http.Request) fault.Fault {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if strings.Contains(q.URL.Path, "/vpnkeyrotations/long-") {
+			byName++
+		}
+		return fault.Fault{Kind: fault.None}
+	})
+	if err := r.b.Start(); err != nil {
+		return err
+	}
+	err := r.armed(ctx, r.b)
+	if err == nil {
+		err = r.equal(ctx)
+	}
+	r.proxies[r.a].Plan(nil)
+	r.check(fmt.Sprintf("%d objects of 16 KiB are copied by a syncer that was not there when they were made", count), err)
+	mutex.Lock()
+	defer mutex.Unlock()
+	if byName > count/10 {
+		err = fmt.Errorf("%d are read by name", byName)
+	}
+	r.check("what it does not keep of their list it reads once more by pages", err)
+	most := peak(pidOf(r.b, "syncer"))
+	r.check(fmt.Sprintf("and its memory is bounded: %.1f MiB at the most", most), within(most, memory))
+	if _, err := r.a.Admin.Do(ctx, http.MethodDelete, rotations.Path(pair.Project, "")+"?labelSelector=long", "", nil); err != nil {
+		return err
+	}
+	return r.equal(ctx)
+}
+
+// createMany creates objects on hub-a, eight at a time.
+func (r *run) createMany(ctx context.Context, resource kube.Resource, count int, object func(i int) kube.Object) error {
+	const workers = 8
+	var group sync.WaitGroup
+	errs := make([]error, workers)
+	for worker := range workers {
+		group.Go(func() {
+			for i := worker; i < count && errs[worker] == nil; i += workers {
+				errs[worker] = r.create(ctx, resource, object(i))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
 // restart starts hub-b's processes anew: its syncer lists everything. (A syncer that is killed again
 // and again is started later and later.)
 func (r *run) restart(ctx context.Context) error {
@@ -229,21 +290,10 @@ func (r *run) planLists(word string, times int, f fault.Fault) {
 func (r *run) manyObjects(ctx context.Context) error {
 	const many = 620
 	sample := rowOf("SliceQoSConfig").spare
-	var group sync.WaitGroup
-	failed := make(chan error, 8)
-	for worker := range 8 {
-		group.Go(func() {
-			for i := worker; i < many; i += 8 {
-				if err := r.create(ctx, qualities, named(sample, fmt.Sprint("many-", i))); err != nil {
-					failed <- err
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	if len(failed) > 0 {
-		return <-failed
+	if err := r.createMany(ctx, qualities, many, func(i int) kube.Object {
+		return named(sample, fmt.Sprint("many-", i))
+	}); err != nil {
+		return err
 	}
 	r.check(fmt.Sprintf("%d objects of one kind are copied", many), r.equal(ctx))
 	if err := r.armed(ctx, r.b); err != nil {
