@@ -12,7 +12,7 @@
 
 static struct kind_row filled[KIND_COUNT];
 static const struct kind_row *rows = kinds_default;
-static const char *meant[KIND_COUNT]; /* versions in whose place another one is used */
+static const char *meant[KIND_COUNT]; /* versions in whose place another one was used */
 static unsigned end = KIND_LISTED;
 static const struct us_config *skips_of; /* NULL: no object is skipped */
 static uint32_t skips[KIND_COUNT];       /* bits of mirror.skip that name objects of it */
@@ -62,13 +62,12 @@ void kind_use_version(enum kind kind, const char *version)
 		meant[kind] = filled[kind].version;
 	CHECK(str_copy(used[kind], sizeof(used[kind]), str_of(version)));
 	filled[kind].version = used[kind];
-	if (strcmp(meant[kind], version) == 0)
-		meant[kind] = NULL;
 }
 
 const char *kind_other_version(enum kind kind)
 {
-	return meant[kind];
+	return meant[kind] && strcmp(meant[kind], kind_row(kind)->version) != 0 ? meant[kind]
+										: NULL;
 }
 
 enum kind kind_by_name(const char *api_version, const char *name)

@@ -203,12 +203,10 @@ bool served_may_move(const struct versions *versions, enum kind kind, int64_t no
 
 static void use(struct syncer *syncer, enum kind kind, const char *version)
 {
-	const char *before = kind_row(kind)->version;
-
 	kind_use_version(kind, version);
 	if (kind_other_version(kind))
 		log_warn("%s: not both hubs serve %s: %s is mirrored, which both serve",
-		    kind_row(kind)->kind, before, version);
+		    kind_row(kind)->kind, kind_other_version(kind), version);
 	else
 		log_info("%s: both hubs serve %s: it is mirrored under that again",
 		    kind_row(kind)->kind, version);

@@ -285,6 +285,22 @@ static void the_clusters_own_config_maps_stay(void **state)
 	assert_false(kind_excludes(WIDGET, "kube-root-ca.crt"));
 }
 
+/* Also when it is not the first time (M7). */
+static void M7_the_version_that_is_meant_is_remembered(void **state)
+{
+	(void)state;
+	for (unsigned time = 0; time < 2; time++) {
+		assert_null(kind_other_version(WIDGET));
+		kind_use_version(WIDGET, "v2");
+		assert_string_equal(kind_row(WIDGET)->version, "v2");
+		assert_string_equal(kind_other_version(WIDGET), "v1");
+		kind_use_version(WIDGET, "v3");
+		assert_string_equal(kind_other_version(WIDGET), "v1");
+		kind_use_version(WIDGET, "v1");
+	}
+	assert_null(kind_other_version(WIDGET));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +315,7 @@ int main(void)
 		LISTED(a_person_names_what_is_mirrored),
 		LISTED(all_labels_of_a_row_count),
 		LISTED(the_clusters_own_config_maps_stay),
+		LISTED(M7_the_version_that_is_meant_is_remembered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
