@@ -54,7 +54,8 @@ struct engine {
 	int64_t wake_ns; /* of the earliest in delayed, or before it */
 	struct brake brakes[KIND_COUNT];
 	uint16_t kind_busy[KIND_COUNT], kind_streak[KIND_COUNT]; /* requests; failures in a row */
-	uint32_t copies_synced; /* bits of WIDE kinds whose copies are known */
+	uint32_t copies_synced;  /* bits of WIDE kinds whose copies are known */
+	uint32_t copies_doubted; /* of these, those whose watch was lost (I11) */
 	uint32_t window, busy;
 	uint64_t term;  /* led-term of the granted source (H9) */
 	uint32_t pass;  /* number of the list that began last */
@@ -124,7 +125,7 @@ void engine_copies_listed(
 /* Their watch was lost, and is there again. What is known of them may be of before a backup of this
  * hub was restored, and versions come again: a precondition alone is no protection (I11). */
 void engine_copies_doubted(
-    struct engine *engine, enum kind kind, struct space *space, bool doubted);
+    struct engine *engine, enum kind kind, struct space *space, bool doubted, int64_t now_ns);
 /* The namespace's copy is gone and everything in it. */
 void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns);
 

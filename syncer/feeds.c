@@ -34,7 +34,8 @@ static void doubt_copies(struct feed *feed, bool doubted)
 	if (feed->side == SIDE_SOURCE || feed->doubted == doubted)
 		return;
 	feed->doubted = doubted;
-	engine_copies_doubted(&feed->syncer->engine, feed->kind, feed->space, doubted);
+	engine_copies_doubted(
+	    &feed->syncer->engine, feed->kind, feed->space, doubted, base_clock_boot_ns());
 }
 
 /* The running watch says something: whatever was wrong is over. */
@@ -133,7 +134,8 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	} else {
 		feed->counts = feed->counts || fault_counts(answer->class);
 	}
-	doubt_copies(feed, true);
+	if (answer->class != KUBE_NO_RESOURCE) /* of a kind that is gone there is no copy */
+		doubt_copies(feed, true);
 	if (feed->side == SIDE_SOURCE)
 		source_doubt(feed->syncer);
 	feeds_tally(feed->syncer);

@@ -338,9 +338,11 @@ static struct decision judge_present(const struct engine *engine, const struct i
 	return item->copy == COPY_NONE ? write(item, ENGINE_CREATE) : judge_copy(engine, item);
 }
 
-/* All copies that a Namespace may hold were listed: nothing in it goes unseen. */
+/* All copies that a Namespace may hold were listed and are watched: nothing in it goes unseen. */
 static bool inside_is_known(const struct engine *engine, const struct space *inside)
 {
+	if (engine->copies_doubted || inside->copies_doubted)
+		return false;
 	for (unsigned kind = 0; kind < kind_end(); kind++)
 		if (kind_row((enum kind)kind)->on &&
 		    kind_row((enum kind)kind)->place == KIND_MIRRORED &&

@@ -484,9 +484,18 @@ static void doubt(
 	item->copy_doubted = doubted && item->copy != COPY_NONE;
 }
 
-void engine_copies_doubted(struct engine *engine, enum kind kind, struct space *space, bool doubted)
+void engine_copies_doubted(
+    struct engine *engine, enum kind kind, struct space *space, bool doubted, int64_t now_ns)
 {
-	(void)visit_kind(engine, kind, space, doubt, doubted, 0);
+	uint32_t *bits = space ? &space->copies_doubted : &engine->copies_doubted;
+	struct space *waits;
+
+	*bits = doubted ? *bits | 1u << kind : *bits & ~(1u << kind);
+	(void)visit_kind(engine, kind, space, doubt, doubted, now_ns);
+	/* A Namespace waits until all in it is known. */
+	for (size_t at = 0; !doubted && (waits = map_next(&engine->store.spaces, &at));)
+		if (waits->self)
+			engine_settle(engine, waits->self, now_ns);
 }
 
 void engine_copy_space_gone(struct engine *engine, struct space *space, int64_t now_ns)

@@ -110,7 +110,8 @@ struct space {
 	struct item *items;
 	struct item *self; /* its Namespace, NULL until seen; NULL for "" */
 	void *extra;
-	uint32_t copies_synced; /* bits of EACH kinds whose copies here are known */
+	uint32_t copies_synced;  /* bits of EACH kinds whose copies here are known */
+	uint32_t copies_doubted; /* of these, those whose watch was lost (I11) */
 	char name[64];
 };
 

@@ -104,7 +104,7 @@ static void I11_a_copy_whose_watch_was_lost_is_looked_at_first(void **state)
 
 	(void)state;
 	source_says(B);
-	engine_copies_doubted(&engine, item->kind, NULL, true);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
 	/* In the very version that was known, and another content: this hub was restored. */
 	engine_inspected(&engine, &order, &edited, now_ns);
@@ -119,7 +119,7 @@ static void I11_one_that_is_as_it_was_known_is_written(void **state)
 
 	(void)state;
 	source_says(B);
-	engine_copies_doubted(&engine, item->kind, NULL, true);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
 	engine_inspected(&engine, &order, &same, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
@@ -128,7 +128,7 @@ static void I11_one_that_is_as_it_was_known_is_written(void **state)
 static void I11_one_that_is_to_go_is_looked_at_first(void **state)
 {
 	(void)state;
-	engine_copies_doubted(&engine, item->kind, NULL, true);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
 	engine_source_gone(&engine, item->kind, NS, "red", 12, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
 	engine_inspected(&engine, &order, NULL, now_ns); /* it is gone already */
@@ -141,7 +141,7 @@ static void the_watch_says_what_is_there(void **state)
 
 	(void)state;
 	source_says(B);
-	engine_copies_doubted(&engine, item->kind, NULL, true);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
 	(void)engine_copy_seen(&engine, item->kind, &same, true, 1, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
 }
@@ -150,8 +150,8 @@ static void a_watch_that_is_back_ends_the_doubt(void **state)
 {
 	(void)state;
 	source_says(B);
-	engine_copies_doubted(&engine, item->kind, NULL, true);
-	engine_copies_doubted(&engine, item->kind, NULL, false);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
+	engine_copies_doubted(&engine, item->kind, NULL, false, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
 }
 
@@ -159,16 +159,35 @@ static void a_watch_tells_of_its_kind_and_namespace_only(void **state)
 {
 	(void)state;
 	source_says(B);
-	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, true);
-	engine_copies_doubted(&engine, item->kind, store_space(&engine.store, "elsewhere"), true);
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, true, now_ns);
+	engine_copies_doubted(
+	    &engine, item->kind, store_space(&engine.store, "elsewhere"), true, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
+}
+
+/* It takes everything in it along, and what a restored hub has in it nobody knows yet. */
+static void I11_a_namespace_waits_until_all_in_it_is_known(void **state)
+{
+	(void)state;
+	copy_is(item, COPY_NONE);
+	source_is(home, SOURCE_ABSENT);
+	home->proofs = 2;
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, true, now_ns);
+	engine_copies_doubted(&engine, KIND_SECRET, item->space, true, now_ns);
+	engine_settle(&engine, home, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_NONE);
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, false, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_NONE);
+	engine_copies_doubted(&engine, KIND_SECRET, item->space, false, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_DELETE);
+	assert_ptr_equal(order.item, home);
 }
 
 static void H3_last_words_are_written(void **state)
 {
 	(void)state;
 	source_says(B);
-	engine_copies_doubted(&engine, item->kind, NULL, true);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
 	engine.draining = true;
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
 }
@@ -178,7 +197,7 @@ static void what_is_not_there_is_made(void **state)
 	(void)state;
 	copy_is(item, COPY_NONE);
 	source_says(B);
-	engine_copies_doubted(&engine, item->kind, NULL, true);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
 	assert_int_equal(next_at(now_ns), ENGINE_CREATE);
 }
 
@@ -196,6 +215,7 @@ int main(void)
 		STORY(the_watch_says_what_is_there),
 		STORY(a_watch_that_is_back_ends_the_doubt),
 		STORY(a_watch_tells_of_its_kind_and_namespace_only),
+		STORY(I11_a_namespace_waits_until_all_in_it_is_known),
 		STORY(H3_last_words_are_written),
 		STORY(what_is_not_there_is_made),
 	};
