@@ -493,7 +493,9 @@ void engine_copies_doubted(
 	*bits = doubted ? *bits | 1u << kind : *bits & ~(1u << kind);
 	(void)visit_kind(engine, kind, space, doubt, doubted, now_ns);
 	/* A Namespace waits until all in it is known. */
-	for (size_t at = 0; !doubted && (waits = map_next(&engine->store.spaces, &at));)
+	if (space && space->self)
+		engine_settle(engine, space->self, now_ns);
+	for (size_t at = 0; !space && (waits = map_next(&engine->store.spaces, &at));)
 		if (waits->self)
 			engine_settle(engine, waits->self, now_ns);
 }
