@@ -143,7 +143,8 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	if (decision.state == ITEM_BLOCKED && before != ITEM_BLOCKED)
 		engine->note(engine->note_arg, ENGINE_TROUBLE, item);
 	/* Who waits for it to be written goes on without it (H13). */
-	if (decision.state == ITEM_BLOCKED && before == ITEM_PENDING && item->has_dependents)
+	if (before == ITEM_PENDING && decision.state != ITEM_PENDING && item->has_dependents &&
+	    item->copy == COPY_NONE)
 		engine_spread(engine, item, now_ns);
 	if (home && home->source == SOURCE_ABSENT && home->state == ITEM_PENDING &&
 	    home->queue == QUEUE_NOT)

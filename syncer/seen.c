@@ -478,10 +478,10 @@ void engine_copies_listed(
 static void doubt(
     struct engine *engine, struct item *item, uint32_t doubted, int64_t now_ns, uint32_t *count)
 {
-	(void)engine;
-	(void)now_ns;
-	(void)count;
+	(void)engine, (void)now_ns, (void)count;
 	item->copy_doubted = doubted && item->copy != COPY_NONE;
+	if (doubted)
+		item->archived_version = 0; /* that version, too, may come again */
 }
 
 void engine_copies_doubted(

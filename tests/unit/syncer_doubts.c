@@ -113,6 +113,20 @@ static void I11_a_copy_whose_watch_was_lost_is_looked_at_first(void **state)
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
 }
 
+/* Also the version that was archived. */
+static void I11_an_edit_in_the_version_that_was_archived_is_archived(void **state)
+{
+	struct rewrite_facts edited = copy_at(item->copy_version, C);
+
+	(void)state;
+	item->archived_version = item->copy_version;
+	source_says(B);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
+	engine_inspected(&engine, &order, &edited, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_ARCHIVE);
+}
+
 static void I11_one_that_is_as_it_was_known_is_written(void **state)
 {
 	struct rewrite_facts same = copy_at(item->copy_version, A);
@@ -210,6 +224,7 @@ int main(void)
 		STORY(G6_what_is_heard_meanwhile_is_written),
 		STORY(C14_a_proof_needs_a_source_that_is_known),
 		STORY(I11_a_copy_whose_watch_was_lost_is_looked_at_first),
+		STORY(I11_an_edit_in_the_version_that_was_archived_is_archived),
 		STORY(I11_one_that_is_as_it_was_known_is_written),
 		STORY(I11_one_that_is_to_go_is_looked_at_first),
 		STORY(the_watch_says_what_is_there),

@@ -143,6 +143,26 @@ static void H10_a_copy_tells_that_a_list_is_old(void **state)
 	assert_true(engine.regressed);
 }
 
+/* It is still to be created when a mark on it keeps it out: what waited for it goes on without. */
+static void H13_dependents_go_on_without_an_owner_that_is_marked(void **state)
+{
+	struct item *dependent = add(KIND_VPN_KEY_ROTATION, "red");
+	struct rewrite_facts facts = source_facts(11);
+
+	(void)state;
+	dependent->owner = item;
+	dependent->source_body = B;
+	item->has_dependents = true;
+	copy_is(item, COPY_NONE);
+	engine_settle(&engine, item, now_ns);
+	engine_settle(&engine, dependent, now_ns);
+	assert_int_equal(dependent->queue, QUEUE_NOT);
+	facts.left_out = true;
+	seen(&facts, true, 1);
+	assert_int_equal(item->state, ITEM_EXCLUDED);
+	assert_int_equal(dependent->queue, QUEUE_READY);
+}
+
 /* What was refused is tried at once when the source has something else. */
 static void a_change_ends_the_wait(void **state)
 {
@@ -494,6 +514,7 @@ int main(void)
 		STORY(what_the_server_made_of_a_copy_is_noted),
 		STORY(which_end_of_a_copy_is_believed),
 		STORY(H10_what_a_list_of_copies_says),
+		STORY(H13_dependents_go_on_without_an_owner_that_is_marked),
 		STORY(the_oldest_change_that_is_not_written),
 	};
 
