@@ -349,6 +349,7 @@ void engine_source_space_gone(struct engine *engine, struct space *space, int64_
 static bool is_as_known(const struct item *item, const struct rewrite_facts *facts)
 {
 	return hash_equal(&facts->body, &item->copy_body) &&
+	       hash_equal(&facts->mark, &item->copy_mark) &&
 	       hash_equal(&facts->status, &item->copy_status) &&
 	       facts->terminating == item->copy_terminating &&
 	       facts->finalizers == item->copy_finalizers;

@@ -291,7 +291,7 @@ static void H10_a_version_that_was_given_twice_is_seen(void **state)
 	struct rewrite_facts facts;
 
 	(void)state;
-	for (unsigned what = 0; what < 5; what++) {
+	for (unsigned what = 0; what < 6; what++) {
 		anew();
 		source_is(item, SOURCE_UNKNOWN);
 		facts = copy_facts(100);
@@ -303,11 +303,14 @@ static void H10_a_version_that_was_given_twice_is_seen(void **state)
 			facts.terminating = true;
 		else if (what == 4)
 			facts.finalizers = 4;
+		else if (what == 5)
+			facts.mark = C;
 		assert_int_equal(copy_seen(&facts, false), what != 0);
 		assert_int_equal(hash_equal(&item->copy_body, &B), what == 1);
 		assert_int_equal(hash_equal(&item->copy_status, &B), what == 2);
 		assert_int_equal(item->copy_terminating, what == 3);
 		assert_int_equal(item->copy_finalizers, what == 4 ? 4 : 0);
+		assert_int_equal(hash_equal(&item->copy_mark, &C), what == 5);
 	}
 	facts = copy_facts(101);
 	assert_true(copy_seen(&facts, false));
