@@ -1,8 +1,8 @@
 /*
  * The four doors of a worker (C11), tried for the audit: a claim without content, its deletion, a
- * claim in the peer's name, one that goes back. Dry runs, every five minutes, whatever this hub is:
- * unlike the rehearsal, which a leader does not need, an audit asks at any time. It must not write,
- * and decides nothing: the verdict goes to the monitor.
+ * claim in the peer's name, one that goes back. Dry runs, every five minutes, and soon again while
+ * one of them is open, whatever this hub is: unlike the rehearsal, which a leader does not need, an
+ * audit asks at any time. It must not write, and decides nothing: the verdict goes to the monitor.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define BODY_MAX_BYTES 4096
 #define FIRST_NS       (3 * BASE_NS_PER_S)
 #define AGAIN_NS       (300 * BASE_NS_PER_S)
-#define CLAIM_NS       (5 * BASE_NS_PER_S)
+#define SOON_NS        (5 * BASE_NS_PER_S)
 
 static const char *const wanted[DOORS] = { "a claim without content is refused",
 	"its own identity may not delete a claim", "a claim in another hub's name is refused",
@@ -59,10 +59,14 @@ static void conclude(struct member *member, enum rights_verdict verdict, const c
 	told->seen_ns = base_clock_boot_ns();
 	(void)snprintf(told->found, sizeof(told->found), "%s", found);
 	tell(member, member->doors.door);
+	member->doors.open = member->doors.open || verdict == RIGHTS_DIFFER;
 	if (++member->doors.door < DOORS)
 		ask(member);
-	else /* A claim may come any moment where none stands yet. */
-		later(member, member->view.exists && member->view.term >= 2 ? AGAIN_NS : CLAIM_NS);
+	else /* A claim may come any moment where none stands yet, and so may whoever shuts a door.
+	      */
+		later(member, member->view.exists && member->view.term >= 2 && !member->doors.open
+				  ? AGAIN_NS
+				  : SOON_NS);
 }
 
 static void on_answer(void *arg, const struct kube_answer *answer)
@@ -138,6 +142,7 @@ static void on_timer(void *arg, int64_t now_ns)
 	if (!member->view.known || member->doors.id)
 		return;
 	member->doors.door = 0;
+	member->doors.open = false;
 	ask(member);
 }
 

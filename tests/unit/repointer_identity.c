@@ -158,11 +158,45 @@ static void a_refused_identity_brings_no_request_forward(void **state)
 
 #define STORY(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* What the worker says of each door; returns when they are tried again, seconds from now. */
+static int64_t try_doors(const enum kube_class classes[DOORS])
+{
+	struct kube_answer said = { .message = "UNDERSTUDY_IDENTITY UNDERSTUDY_TERM" };
+
+	worker.view = (struct worker_view){ .known = true, .exists = true, .term = 4 };
+	doors_soon(&worker);
+	loop_timer_cancel(loop, &worker.doors.timer);
+	worker.doors.timer.fire(&worker, 0);
+	for (unsigned door = 0; door < DOORS; door++) {
+		assert_int_equal(worker.doors.door, door);
+		said.class = classes[door];
+		answer(&worker, &said);
+	}
+	return (worker.doors.timer.at_ns - base_clock_boot_ns()) / BASE_NS_PER_S;
+}
+
+/* C11: a policy that is just being put in force is no finding for five minutes. */
+static void a_door_that_is_open_is_tried_again_soon(void **state)
+{
+	static const enum kube_class shut[DOORS] = { KUBE_FORBIDDEN, KUBE_FORBIDDEN, KUBE_FORBIDDEN,
+		KUBE_INVALID };
+	static const enum kube_class open[DOORS] = { KUBE_FORBIDDEN, KUBE_FORBIDDEN, KUBE_OK,
+		KUBE_INVALID };
+
+	(void)state;
+	assert_true(try_doors(open) < 10);
+	assert_int_equal(worker.doors.told[2].verdict, RIGHTS_DIFFER);
+	assert_true(try_doors(shut) > 200);
+	assert_int_equal(worker.doors.told[2].verdict, RIGHTS_AS_WANTED);
+	loop_timer_cancel(loop, &worker.doors.timer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(an_identity_in_use_is_tried_at_once),
 		STORY(a_refused_identity_brings_no_request_forward),
+		STORY(a_door_that_is_open_is_tried_again_soon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
