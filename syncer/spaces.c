@@ -241,7 +241,7 @@ void spaces_bind_again(struct space *space)
 {
 	struct place *place = space->extra;
 
-	if (kind_row(KIND_ROLE_BINDING)->on || !place || !place->bound)
+	if (!place || !place->bound)
 		return;
 	place->bound = false;
 	place->retry_ns = base_clock_boot_ns() + BINDING_RETRY_NS;

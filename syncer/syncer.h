@@ -247,7 +247,8 @@ void spaces_binding(struct syncer *syncer, const char *namespace, bool present);
 /* All bindings were listed: what was not seen among them is gone. */
 void spaces_bindings_listed(struct syncer *syncer);
 uint32_t spaces_unsynced(struct syncer *syncer);
-/* A right in it is lacking, and no watch of bindings says why: it is bound again. */
+/* A right in it is lacking: it is bound again, whatever is known of its binding. Where a watch
+ * tells of bindings, an answer that came late may be of one that is gone. */
 void spaces_bind_again(struct space *space);
 void spaces_close(struct syncer *syncer);
 
