@@ -358,7 +358,7 @@ static void forget_version(struct feed *feed, void *arg)
 void feeds_begin_anew(struct syncer *syncer)
 {
 	syncer->newest = (struct newest){ 0 };
-	syncer->went_back = false;
+	syncer->went_back = syncer->asked_regressed = false;
 	feeds_visit(syncer, SIDE_SOURCE, forget_version, NULL);
 	feeds_relist(syncer);
 }
