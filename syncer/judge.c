@@ -489,12 +489,19 @@ static bool keeps_home(const struct engine *engine, const struct item *item)
 	       (!is_of_later_term(engine, item) || engine->restore);
 }
 
+/* It is kept because it left the mirror, but in a rejoin its Namespace is about to go. */
+static bool goes_with_home(const struct item *item)
+{
+	return item->source == SOURCE_LEFT && kind_row(item->kind)->place == KIND_MIRRORED &&
+	       item->space->self->source == SOURCE_ABSENT;
+}
+
 static struct decision decide(const struct engine *engine, const struct item *item)
 {
 	if (keeps_home(engine, item))
 		return item->copy == COPY_UNSURE ? act(item, ENGINE_INSPECT)
 						 : archived_first(engine, item, ENGINE_STRIP);
-	if (!in_scope(engine, item))
+	if (!in_scope(engine, item) || goes_with_home(item))
 		return judge_outside(engine, item);
 	if (item->source == SOURCE_UNKNOWN)
 		return idle;

@@ -152,6 +152,21 @@ static void H8_the_archive_takes_the_brake_off(void **state)
 	}
 }
 
+/* In a rejoin what was kept because it left the mirror goes with its Namespace all the same. */
+static void I11_what_left_the_mirror_is_archived_before_its_namespace_goes(void **state)
+{
+	(void)state;
+	engine.rejoin = true;
+	source_is(item, SOURCE_LEFT);
+	item->copy_body = C;
+	assert_int_equal(judge_item(&engine, item).action, ENGINE_NONE);
+	source_is(home, SOURCE_ABSENT);
+	home->proofs = 1;
+	assert_int_equal(judge_item(&engine, item).action, ENGINE_ARCHIVE);
+	item->archived_version = item->copy_version;
+	assert_int_equal(judge_item(&engine, item).action, ENGINE_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +175,7 @@ int main(void)
 		STORY(H8_many_deletions_of_unsure_copies_are_held),
 		STORY(H8_what_was_in_a_missing_namespace_is_missing),
 		STORY(H8_the_archive_takes_the_brake_off),
+		STORY(I11_what_left_the_mirror_is_archived_before_its_namespace_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
