@@ -105,6 +105,7 @@ struct texts {
 	struct feed *feed; /* that is read, NULL: none */
 	char *token;       /* of its next page, NULL: the first */
 	uint32_t page;     /* objects that are asked for at once */
+	uint64_t read;     /* objects that its pages had */
 	uint64_t request;  /* under way, 0: none */
 	unsigned failures; /* in a row */
 	int64_t not_before_ns;

@@ -22,6 +22,8 @@
 #define WORTH 8
 /* Failures in a row; then what is left is read by name. */
 #define PATIENCE 8
+/* A longer one is no API server's: it holds a key of etcd. */
+#define TOKEN_BYTES 4096
 
 void texts_forget(struct feed *feed)
 {
@@ -70,7 +72,16 @@ static void go_on_at(struct texts *texts, const json_t *answer)
 	const char *token = kube_json_text(json_object_get(answer, "metadata"), "continue");
 
 	free(texts->token);
-	texts->token = *token ? strdup(token) : NULL;
+	texts->token = *token && strlen(token) < TOKEN_BYTES ? strdup(token) : NULL;
+}
+
+/* A server that always has another page would be asked for ever. */
+static bool is_worth_more(const struct feed *feed, size_t objects)
+{
+	struct texts *texts = &feed->syncer->texts;
+
+	texts->read += objects;
+	return objects && texts->read <= (uint64_t)feed->unheld * WORTH;
 }
 
 static void take_page(struct feed *feed, const json_t *list)
@@ -83,7 +94,7 @@ static void take_page(struct feed *feed, const json_t *list)
 		keep(feed, json_array_get(items, i));
 	texts->failures = 0;
 	go_on_at(texts, list);
-	if (!texts->token)
+	if (!texts->token || !is_worth_more(feed, json_array_size(items)))
 		texts_forget(feed);
 }
 

@@ -4,186 +4,13 @@
  * Method: a feed, its watch, the engine and the writes as they are, over a played client: the test
  * answers what was asked, in any order.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/syncer_played.h"
 
-#include <cmocka.h>
-
-#include "base/check.h"
-#include "base/clock.h"
-#include "kube/json.h"
-#include "syncer/syncer.h"
-#include "tests/sim/no_dialer.h"
-#include "tests/sim/no_renewal.h"
-
-#define NS     "kubeslice-cisco"
 #define LISTED 16
 /* The text of its copy. */
 #define TEXT 1000
 
-static struct ask {
-	bool open;
-	unsigned target;
-	enum kube_verb verb;
-	char path[200], query[400], body[2 * TEXT];
-	kube_chunk_fn *chunk;
-	kube_done_fn *done;
-	void *arg;
-} asks[256];
-static unsigned asked;
-static struct loop_timer *timers[64];
-static int64_t now_ns;
-static struct syncer *syncer;
 static struct feed *feed;
-
-/* --- Clock, loop, links and client ----------------------------------------------------------- */
-
-int64_t base_clock_boot_ns(void)
-{
-	return now_ns;
-}
-
-int64_t base_clock_wall_us(void)
-{
-	return 0;
-}
-
-void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
-{
-	(void)loop;
-	if (timer->slot)
-		timers[timer->slot - 1] = NULL;
-	timer->slot = 0;
-}
-
-void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t at_ns)
-{
-	unsigned slot = 0;
-
-	loop_timer_cancel(loop, timer);
-	while (timers[slot])
-		slot++;
-	timers[slot] = timer;
-	timer->slot = slot + 1;
-	timer->at_ns = at_ns;
-}
-
-bool role_send(struct role_process *process, enum role peer, unsigned shard, enum message_id id,
-    const void *body)
-{
-	(void)process;
-	(void)peer;
-	(void)shard;
-	(void)id;
-	(void)body;
-	return true;
-}
-
-void role_leave(struct role_process *process, int code)
-{
-	(void)process;
-	(void)code;
-}
-
-enum verdict link_refuse(void *context, const struct link *link, const void *message, int fd)
-{
-	(void)context;
-	(void)link;
-	(void)message;
-	(void)fd;
-	return VERDICT_PEER_BROKEN;
-}
-
-void role_metric(struct role_process *process, enum metric_id id, const char *label,
-    const char *label2, int64_t value_micro)
-{
-	(void)process;
-	(void)id;
-	(void)label;
-	(void)label2;
-	(void)value_micro;
-}
-
-uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *what,
-    uint32_t idle_ms, kube_chunk_fn *chunk, kube_done_fn *done, void *arg)
-{
-	struct ask *ask = &asks[asked++];
-
-	(void)client;
-	(void)idle_ms;
-	assert_true(asked < sizeof(asks) / sizeof(asks[0]));
-	*ask = (struct ask){ .open = true,
-		.target = what->target,
-		.verb = what->verb,
-		.chunk = chunk,
-		.done = done,
-		.arg = arg };
-	(void)snprintf(ask->path, sizeof(ask->path), "%s", what->path);
-	(void)snprintf(ask->query, sizeof(ask->query), "%s", what->query ? what->query : "");
-	assert_true(what->body.n < sizeof(ask->body));
-	if (what->body.n)
-		memcpy(ask->body, what->body.p, what->body.n);
-	return asked;
-}
-
-uint64_t kube_client_ask(
-    struct kube_client *client, const struct kube_ask *what, kube_done_fn *done, void *arg)
-{
-	return kube_client_stream(client, what, 0, NULL, done, arg);
-}
-
-void kube_client_cancel(struct kube_client *client, uint64_t id)
-{
-	(void)client;
-	if (id)
-		asks[id - 1].open = false;
-}
-
-bool kube_client_has(const struct kube_client *client, unsigned target)
-{
-	(void)client;
-	(void)target;
-	return true;
-}
-
-bool kube_client_take(struct kube_client *client, const struct msg_credential *credential)
-{
-	(void)client;
-	(void)credential;
-	return true;
-}
-
-void kube_client_shutdown(struct kube_client *client)
-{
-	(void)client;
-}
-
-/* --- What the test says ---------------------------------------------------------------------- */
-
-static void answer(struct ask *ask, enum kube_class class, const char *body)
-{
-	struct kube_answer answer = {
-		.class = class, .body = { body, strlen(body) }, .finished_ns = now_ns
-	};
-
-	assert_true(ask->open);
-	ask->open = false;
-	ask->done(ask->arg, &answer);
-}
-
-/* The newest that is open and is of that verb; NULL: none. */
-static struct ask *open_ask(enum kube_verb verb, const char *in_query)
-{
-	for (unsigned i = asked; i-- > 0;)
-		if (asks[i].open && asks[i].verb == verb && strstr(asks[i].query, in_query))
-			return &asks[i];
-	return NULL;
-}
 
 static struct ask *page(void)
 {
@@ -220,17 +47,6 @@ static void bring(unsigned from, unsigned to, const char *token)
 	put_list(&body, from, to, token);
 	answer(page(), KUBE_OK, body.data);
 	buf_free(&body);
-}
-
-static void fire_all(void)
-{
-	for (unsigned i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
-		if (timers[i] && timers[i]->at_ns <= now_ns) {
-			struct loop_timer *timer = timers[i];
-
-			loop_timer_cancel(NULL, timer);
-			timer->fire(timer->arg, now_ns);
-		}
 }
 
 static struct item *item_at(unsigned number)
@@ -304,57 +120,14 @@ static void to_the_first_page(void)
 	assert_int_equal(held(), 4);
 }
 
-static void on_note(void *arg, enum engine_note note, struct item *item)
+static int setup_feed(void **state)
 {
-	(void)arg;
-	(void)note;
-	(void)item;
-}
-
-static int setup(void **state)
-{
-	static struct us_config config = { .mirror_set = CONFIG_MIRROR_KUBESLICE };
-	struct item *home;
-
-	(void)state;
-	memset(timers, 0, sizeof(timers));
-	asked = 0;
-	now_ns = 1000 * BASE_NS_PER_S;
-	kinds_fill(&config);
-	syncer = calloc(1, sizeof(*syncer));
-	assert_non_null(syncer);
-	syncer->config = &config;
-	engine_open(&syncer->engine, "kubeslice-controller", 1, 1, on_note, NULL);
-	syncer->engine.granted = syncer->engine.verified = true;
-	syncer->engine.copies_synced = UINT32_MAX;
-	outside_open(&syncer->outside);
-	feeds_open(syncer);
-	source_open(syncer);
-	writes_open(syncer);
-	report_open(syncer);
-	preflight_open(syncer);
-	home = store_add(&syncer->engine.store, KIND_NAMESPACE, "", NS);
-	store_set_source(&syncer->engine.store, home, SOURCE_PRESENT);
-	store_set_copy(&syncer->engine.store, home, COPY_PRESENT);
+	(void)setup(state);
 	feed = &syncer->feeds[SIDE_SOURCE][KIND_SLICE_CONFIG];
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	syncer->left = true;
-	feed_stop(feed);
-	for (unsigned i = 0; i < asked; i++)
-		if (asks[i].open && !asks[i].chunk)
-			answer(&asks[i], KUBE_SILENT, "");
-	outside_close(&syncer->outside);
-	engine_close(&syncer->engine);
-	free(syncer);
-	return 0;
-}
-
-#define STORY(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define STORY_OF_FEED(f) cmocka_unit_test_setup_teardown(f, setup_feed, teardown)
 
 /* --- Stories --------------------------------------------------------------------------------- */
 
@@ -524,6 +297,41 @@ static void a_list_that_begins_anew_ends_it(void **state)
 	assert_null(syncer->texts.feed);
 }
 
+/* The list had so many objects, and is read once. */
+static void pages_without_end_end(void **state)
+{
+	unsigned pages = 0;
+
+	(void)state;
+	to_the_first_page();
+	for (; page() && pages < 1000; pages++)
+		bring(0, 4, "again");
+	assert_in_range(pages, LISTED / 4, LISTED * 2);
+	assert_int_equal(syncer->texts.feeds, 0);
+}
+
+static void a_page_of_nothing_is_the_last_one(void **state)
+{
+	(void)state;
+	to_the_first_page();
+	bring(0, 0, "again");
+	assert_null(page());
+	assert_int_equal(syncer->texts.feeds, 0);
+}
+
+/* Cut, it would be another one, or the first page again. */
+static void a_token_that_no_request_takes_is_the_last_one(void **state)
+{
+	static char token[40000];
+
+	(void)state;
+	memset(token, 'x', sizeof(token) - 1);
+	to_the_first_page();
+	bring(0, 1, token);
+	assert_null(page());
+	assert_int_equal(syncer->texts.feeds, 0);
+}
+
 /* A page holds mostly what needs no text: reads by name are cheaper. */
 static void few_texts_are_read_by_name(void **state)
 {
@@ -558,17 +366,20 @@ static void a_mirror_that_may_not_write_reads_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORY(a_page_is_asked_for_when_half_of_the_room_is_free),
-		STORY(what_a_page_brings_is_written_before_others_are_read),
-		STORY(only_the_very_version_that_was_told_is_kept),
-		STORY(an_expired_token_is_followed_by_the_one_that_the_server_gives),
-		STORY(a_page_that_is_too_long_is_asked_for_in_smaller_ones),
-		STORY(failures_are_waited_for_and_end),
-		STORY(tokens_that_expire_for_ever_end_too),
-		STORY(what_is_no_list_ends_it),
-		STORY(a_list_that_begins_anew_ends_it),
-		STORY(few_texts_are_read_by_name),
-		STORY(a_mirror_that_may_not_write_reads_nothing),
+		STORY_OF_FEED(a_page_is_asked_for_when_half_of_the_room_is_free),
+		STORY_OF_FEED(what_a_page_brings_is_written_before_others_are_read),
+		STORY_OF_FEED(only_the_very_version_that_was_told_is_kept),
+		STORY_OF_FEED(an_expired_token_is_followed_by_the_one_that_the_server_gives),
+		STORY_OF_FEED(a_page_that_is_too_long_is_asked_for_in_smaller_ones),
+		STORY_OF_FEED(failures_are_waited_for_and_end),
+		STORY_OF_FEED(tokens_that_expire_for_ever_end_too),
+		STORY_OF_FEED(what_is_no_list_ends_it),
+		STORY_OF_FEED(a_list_that_begins_anew_ends_it),
+		STORY_OF_FEED(pages_without_end_end),
+		STORY_OF_FEED(a_page_of_nothing_is_the_last_one),
+		STORY_OF_FEED(a_token_that_no_request_takes_is_the_last_one),
+		STORY_OF_FEED(few_texts_are_read_by_name),
+		STORY_OF_FEED(a_mirror_that_may_not_write_reads_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
