@@ -29,13 +29,21 @@ static void on_begin(void *arg)
 	texts_forget(feed);
 }
 
-static void doubt_copies(struct feed *feed, bool doubted)
+static void set_doubted(struct feed *feed, bool doubted)
 {
-	if (feed->side == SIDE_SOURCE || feed->doubted == doubted)
+	if (feed->doubted == doubted)
 		return;
 	feed->doubted = doubted;
-	engine_copies_doubted(
-	    &feed->syncer->engine, feed->kind, feed->space, doubted, base_clock_boot_ns());
+	if (feed->side == SIDE_COPIES)
+		engine_copies_doubted(
+		    &feed->syncer->engine, feed->kind, feed->space, doubted, base_clock_boot_ns());
+}
+
+/* A feed that was refused, and is refused again, has told nothing in between. In a hub that lacks a
+ * right in many Namespaces the doubt would never end, and nothing would be deleted. */
+static bool doubts_source(const struct feed *feed, enum kube_class class)
+{
+	return feed->side == SIDE_SOURCE && (!feed->doubted || class >= KUBE_SERVER_ERROR);
 }
 
 /* The running watch says something: whatever was wrong is over. */
@@ -43,7 +51,7 @@ static void on_alive(void *arg)
 {
 	struct feed *feed = arg;
 
-	doubt_copies(feed, false);
+	set_doubted(feed, false);
 	if (feed->side == SIDE_SOURCE)
 		source_reached(feed);
 	if (!feed->fault[0] || feed->bad_object)
@@ -80,7 +88,7 @@ static void on_synced(void *arg, const char *resource_version)
 	log_debug("%s %s%s%s: listed at %s", feed->side == SIDE_SOURCE ? "source's" : "copied",
 	    kind_row(feed->kind)->plural, feed->space ? " in " : "",
 	    feed->space ? feed->space->name : "", resource_version);
-	doubt_copies(feed, false);
+	set_doubted(feed, false);
 	if (feed->side == SIDE_SOURCE)
 		source_listed(feed, version);
 	else
@@ -134,10 +142,10 @@ static void on_error(void *arg, const struct kube_answer *answer)
 	} else {
 		feed->counts = feed->counts || fault_counts(answer->class);
 	}
-	if (answer->class != KUBE_NO_RESOURCE) /* of a kind that is gone there is no copy */
-		doubt_copies(feed, true);
-	if (feed->side == SIDE_SOURCE)
+	if (doubts_source(feed, answer->class))
 		source_doubt(feed->syncer);
+	if (feed->side == SIDE_SOURCE || answer->class != KUBE_NO_RESOURCE)
+		set_doubted(feed, true); /* of a kind that is gone here there is no copy */
 	feeds_tally(feed->syncer);
 	report_touch(feed->syncer);
 }

@@ -62,7 +62,7 @@ struct feed {
 			     no version in common */
 	bool fits;        /* it was seen to be what mirror.kinds says */
 	uint64_t request; /* that asks for it, 0: none */
-	bool doubted;     /* of copies: its watch was lost (I11) */
+	bool doubted;     /* its watch was lost, and has told nothing since (I11, G6) */
 	bool bad_object;  /* the present list shows one that cannot be mirrored */
 	uint32_t unheld;  /* objects of the present list whose texts found no room (H3) */
 	char fault[256];
