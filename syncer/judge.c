@@ -538,7 +538,7 @@ bool judge_must_wait(
     const struct engine *engine, const struct item *item, enum engine_action action)
 {
 	return engine->doubted && !engine->draining &&
-	       (action == ENGINE_DELETE ||
+	       (action == ENGINE_DELETE || action == ENGINE_PROVE ||
 		   (action == ENGINE_STRIP && item->source == SOURCE_ABSENT));
 }
 

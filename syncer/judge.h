@@ -23,8 +23,8 @@ bool judge_copies_known(const struct engine *engine, const struct item *item);
  * marked object, of one whose rules grant too much, one that a person kept, and a token's shell
  * stay as they are. */
 bool judge_is_followed(const struct engine *engine, const struct item *item);
-/* Nothing goes on the word of a source that may be another one by now (G6). Draining, nobody can be
- * asked any more. */
+/* Nothing goes, and nothing is proved, on the word of a source that may be another one by now (G6).
+ * Draining, nobody can be asked any more. */
 bool judge_must_wait(
     const struct engine *engine, const struct item *item, enum engine_action action);
 /* Is it exactly what the mirror wrote (C12)? */

@@ -98,6 +98,18 @@ static void C14_a_proof_needs_a_source_that_is_known(void **state)
 	assert_int_equal(next_at(later_ns), ENGINE_DELETE);
 }
 
+/* A stranger may be the one that answers it, also when the source is back until then. */
+static void C14_a_proof_is_not_asked_for_in_doubt(void **state)
+{
+	(void)state;
+	engine.doubted = true;
+	source_is(item, SOURCE_ABSENT);
+	engine_settle(&engine, item, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_NONE);
+	engine.doubted = false;
+	assert_int_equal(next_at(now_ns + BASE_NS_PER_S), ENGINE_PROVE);
+}
+
 static void I11_a_copy_whose_watch_was_lost_is_looked_at_first(void **state)
 {
 	struct rewrite_facts edited = copy_at(item->copy_version, C);
@@ -223,6 +235,7 @@ int main(void)
 		STORY(H3_last_words_are_carried_out),
 		STORY(G6_what_is_heard_meanwhile_is_written),
 		STORY(C14_a_proof_needs_a_source_that_is_known),
+		STORY(C14_a_proof_is_not_asked_for_in_doubt),
 		STORY(I11_a_copy_whose_watch_was_lost_is_looked_at_first),
 		STORY(I11_an_edit_in_the_version_that_was_archived_is_archived),
 		STORY(I11_one_that_is_as_it_was_known_is_written),
