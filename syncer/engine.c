@@ -118,6 +118,8 @@ void engine_settle(struct engine *engine, struct item *item, int64_t now_ns)
 	unqueue(engine, item);
 	decision = judge_item(engine, item);
 	store_set_state(&engine->store, item, decision.state);
+	if (decision.action == ENGINE_NONE && judge_is_unwatched(engine, item))
+		item->copy_doubted = true; /* what was just seen of it holds for one write (I11) */
 	count_doomed(engine, item);
 	if (is_forgettable(engine, item)) {
 		item->queue = QUEUE_FORGOTTEN;

@@ -77,6 +77,14 @@ bool judge_copies_known(const struct engine *engine, const struct item *item)
 	return copies_listed(engine, item->space, (enum kind)item->kind);
 }
 
+bool judge_is_unwatched(const struct engine *engine, const struct item *item)
+{
+	uint32_t bits =
+	    kind_row(item->kind)->each ? item->space->copies_doubted : engine->copies_doubted;
+
+	return item->copy != COPY_NONE && (bits & (1u << item->kind));
+}
+
 /* Its namespace stands here and is not going away (L74, M6). */
 static bool home_is_ready(const struct item *item)
 {

@@ -125,6 +125,32 @@ static void I11_a_copy_whose_watch_was_lost_is_looked_at_first(void **state)
 	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
 }
 
+/* This hub may be restored at any time until then. */
+static void I11_it_is_looked_at_each_time_until_the_watch_is_back(void **state)
+{
+	struct rewrite_facts same = copy_at(item->copy_version, A), written = copy_at(101, B);
+
+	(void)state;
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
+	source_says(B);
+	assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
+	engine_inspected(&engine, &order, &same, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
+	written.mark = B;
+	written.source_version = 11;
+	assert_true(engine_wrote(&engine, &order, &written, "", now_ns));
+	source_says(C);
+	assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
+	engine_inspected(&engine, &order, &written, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
+	engine_copies_doubted(&engine, item->kind, NULL, false, now_ns);
+	written.mark = written.body = C;
+	written.version = 102;
+	assert_true(engine_wrote(&engine, &order, &written, "", now_ns));
+	source_says(B);
+	assert_int_equal(next_at(now_ns), ENGINE_UPDATE);
+}
+
 /* Also the version that was archived. */
 static void I11_an_edit_in_the_version_that_was_archived_is_archived(void **state)
 {
@@ -237,6 +263,7 @@ int main(void)
 		STORY(C14_a_proof_needs_a_source_that_is_known),
 		STORY(C14_a_proof_is_not_asked_for_in_doubt),
 		STORY(I11_a_copy_whose_watch_was_lost_is_looked_at_first),
+		STORY(I11_it_is_looked_at_each_time_until_the_watch_is_back),
 		STORY(I11_an_edit_in_the_version_that_was_archived_is_archived),
 		STORY(I11_one_that_is_as_it_was_known_is_written),
 		STORY(I11_one_that_is_to_go_is_looked_at_first),
