@@ -70,6 +70,14 @@ void engine_take_source(struct item *item, const struct rewrite_facts *facts)
 	item->skipped = facts->skipped;
 }
 
+static bool is_as_told(const struct item *item, const struct rewrite_facts *facts)
+{
+	return hash_equal(&item->source_body, &facts->body) &&
+	       hash_equal(&item->source_status, &facts->status) &&
+	       item->source_finalizers == facts->finalizers &&
+	       item->terminating == facts->terminating;
+}
+
 struct item *engine_source_seen(struct engine *engine, enum kind kind,
     const struct rewrite_facts *facts, bool live, uint32_t pass, int64_t now_ns)
 {
@@ -90,10 +98,7 @@ struct item *engine_source_seen(struct engine *engine, enum kind kind,
 	if (!live && went_back(engine, item, facts, pass))
 		engine_source_regressed(engine);
 	before = item->source;
-	changed = before != SOURCE_PRESENT || !hash_equal(&item->source_body, &facts->body) ||
-		  !hash_equal(&item->source_status, &facts->status) ||
-		  item->source_finalizers != facts->finalizers ||
-		  item->terminating != facts->terminating;
+	changed = before != SOURCE_PRESENT || !is_as_told(item, facts);
 	engine_take_source(item, facts);
 	item->source_uid = rewrite_uid_hash(facts->uid);
 	item->created_us = facts->created_us;
@@ -129,11 +134,9 @@ struct item *engine_lacks_text(
 
 	if (!item || item->queue != QUEUE_READY || item->held || item->source != SOURCE_PRESENT ||
 	    item->source_version != facts->version ||
-	    item->source_uid != rewrite_uid_hash(facts->uid) ||
-	    !hash_equal(&item->source_body, &facts->body) ||
-	    !hash_equal(&item->source_status, &facts->status))
+	    item->source_uid != rewrite_uid_hash(facts->uid))
 		return NULL;
-	return item;
+	return is_as_told(item, facts) ? item : NULL;
 }
 
 void engine_has_text(struct engine *engine, struct item *item)
@@ -205,9 +208,7 @@ static uint32_t visit_kind(struct engine *engine, enum kind kind, struct space *
 static void count_copy(
     struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
 {
-	(void)engine;
-	(void)pass;
-	(void)now_ns;
+	(void)engine, (void)pass, (void)now_ns;
 	*count += brake_sees(item);
 }
 
@@ -220,8 +221,7 @@ static bool is_missing(const struct item *item, uint32_t pass)
 static void count_missing(
     struct engine *engine, struct item *item, uint32_t pass, int64_t now_ns, uint32_t *count)
 {
-	(void)engine;
-	(void)now_ns;
+	(void)engine, (void)now_ns;
 	*count += is_missing(item, pass) && brake_sees(item);
 }
 

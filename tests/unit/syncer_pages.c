@@ -187,7 +187,12 @@ static void only_the_very_version_that_was_told_is_kept(void **state)
 	put_object(&body, 9, "other", 19); /* another object of the same name */
 	buf_puts(&body, ",{\"metadata\":{\"name\":\"s10\",\"namespace\":\"" NS "\",\"uid\":\"u10\","
 			"\"resourceVersion\":\"20\"},\"spec\":{\"n\":666}},"); /* another content */
-	put_object(&body, 77, "u", 87);                                        /* never told */
+	buf_puts(&body, "{\"metadata\":{\"name\":\"s12\",\"namespace\":\"" NS "\",\"uid\":\"u12\","
+			"\"resourceVersion\":\"22\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\","
+			"\"finalizers\":[\"x/y\"]},");
+	buf_printf(
+	    &body, "\"spec\":{\"n\":%u,\"text\":\"%0*u\"}},", 22, TEXT - 351, 12); /* it goes */
+	put_object(&body, 77, "u", 87);                                            /* never told */
 	buf_puts(&body, ",{\"metadata\":7},null,");
 	put_object(&body, 11, "u", 21);
 	buf_puts(&body, "]}");
