@@ -187,6 +187,57 @@ static void I11_one_that_is_to_go_is_looked_at_first(void **state)
 	assert_int_equal(next_at(now_ns), ENGINE_NONE);
 }
 
+static void I11_whatever_overwrites_it_comes_after_a_look(void **state)
+{
+	struct item *secret = add(KIND_SECRET, "token"), *cluster = add(KIND_CLUSTER, "c");
+
+	(void)state;
+	engine_copies_doubted(&engine, KIND_SECRET, secret->space, true, now_ns);
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, true, now_ns);
+	engine_copies_doubted(&engine, item->kind, NULL, true, now_ns);
+	secret->copy_finalizers = 7; /* to be taken off */
+	source_is(secret, SOURCE_ABSENT);
+	secret->observed = true;
+	secret->proofs = 1;
+	engine_settle(&engine, secret, now_ns);
+	cluster->source_status = B;
+	assert_true(
+	    store_hold(&engine.store, cluster, str_of("{}"), (struct rewrite_copy){ 0 }, true));
+	engine_settle(&engine, cluster, now_ns);
+	source_is(item, SOURCE_ABSENT);
+	item->observed = item->braked = true; /* to be noted on it */
+	engine_settle(&engine, item, now_ns);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(next_at(now_ns), ENGINE_INSPECT);
+		order.item->copy_doubted = false;
+		engine_failed(&engine, &order,
+		    &(struct engine_failure){ .class = KUBE_CONFLICT, .why = "", .field = "" },
+		    now_ns);
+		assert_int_equal(
+		    judge_item(&engine, order.item).action, order.item == secret    ? ENGINE_STRIP
+							    : order.item == cluster ? ENGINE_STATUS
+										    : ENGINE_NOTE);
+		assert_int_equal(next_at(now_ns), order.item == secret    ? ENGINE_STRIP
+						  : order.item == cluster ? ENGINE_STATUS
+									  : ENGINE_NOTE);
+	}
+}
+
+static void I11_of_a_namespace_too_each_write_comes_after_a_look(void **state)
+{
+	struct item *secret = add(KIND_SECRET, "token");
+
+	(void)state;
+	engine_copies_doubted(&engine, KIND_SECRET, secret->space, true, now_ns);
+	secret->copy_doubted = false;
+	engine_settle(&engine, secret, now_ns);
+	assert_true(secret->copy_doubted);
+	engine_copies_doubted(&engine, KIND_SECRET, secret->space, false, now_ns);
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, true, now_ns);
+	engine_settle(&engine, secret, now_ns);
+	assert_false(secret->copy_doubted);
+}
+
 static void the_watch_says_what_is_there(void **state)
 {
 	struct rewrite_facts same = copy_at(item->copy_version, A);
@@ -235,6 +286,19 @@ static void I11_a_namespace_waits_until_all_in_it_is_known(void **state)
 	assert_ptr_equal(order.item, home);
 }
 
+static void a_namespace_goes_when_the_last_watch_is_back(void **state)
+{
+	(void)state;
+	copy_is(item, COPY_NONE);
+	source_is(home, SOURCE_ABSENT);
+	home->proofs = 2;
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, true, now_ns);
+	engine_settle(&engine, home, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_NONE);
+	engine_copies_doubted(&engine, KIND_CLUSTER, NULL, false, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_DELETE);
+}
+
 static void H3_last_words_are_written(void **state)
 {
 	(void)state;
@@ -267,6 +331,9 @@ int main(void)
 		STORY(I11_an_edit_in_the_version_that_was_archived_is_archived),
 		STORY(I11_one_that_is_as_it_was_known_is_written),
 		STORY(I11_one_that_is_to_go_is_looked_at_first),
+		STORY(I11_whatever_overwrites_it_comes_after_a_look),
+		STORY(I11_of_a_namespace_too_each_write_comes_after_a_look),
+		STORY(a_namespace_goes_when_the_last_watch_is_back),
 		STORY(the_watch_says_what_is_there),
 		STORY(a_watch_that_is_back_ends_the_doubt),
 		STORY(a_watch_tells_of_its_kind_and_namespace_only),

@@ -182,6 +182,15 @@ static void G6_a_refusal_after_a_list_is_a_new_doubt(void **state)
 	assert_true(syncer->engine.doubted);
 }
 
+static void a_kind_that_is_missing_at_the_source_is_one_doubt(void **state)
+{
+	(void)state;
+	follow(source);
+	answer(stream(), KUBE_NO_RESOURCE, "");
+	assert_true(syncer->engine.doubted);
+	assert_true(source->doubted);
+}
+
 static bool in_doubt(void)
 {
 	bool of_kind = syncer->engine.copies_doubted & 1u << KIND_SLICE_CONFIG;
@@ -233,6 +242,7 @@ int main(void)
 		STORY_OF_FEEDS(G6_silence_that_is_repeated_is_a_new_doubt),
 		STORY_OF_FEEDS(G6_an_error_that_is_repeated_is_a_new_doubt),
 		STORY_OF_FEEDS(G6_a_refusal_after_a_list_is_a_new_doubt),
+		STORY_OF_FEEDS(a_kind_that_is_missing_at_the_source_is_one_doubt),
 		STORY_OF_FEEDS(I11_a_lost_watch_of_copies_is_a_doubt_until_they_are_listed),
 		STORY_OF_FEEDS(a_kind_that_is_gone_here_is_no_doubt),
 		STORY_OF_FEEDS(a_lost_watch_of_the_source_is_no_doubt_of_copies),

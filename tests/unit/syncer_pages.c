@@ -302,6 +302,30 @@ static void a_list_that_begins_anew_ends_it(void **state)
 	assert_null(syncer->texts.feed);
 }
 
+static void another_list_that_begins_is_no_matter(void **state)
+{
+	(void)state;
+	to_the_first_page();
+	texts_forget(&syncer->feeds[SIDE_SOURCE][KIND_CLUSTER]);
+	assert_non_null(page());
+	assert_int_equal(syncer->texts.feeds, 1);
+}
+
+static void failures_before_a_page_are_over(void **state)
+{
+	(void)state;
+	to_the_first_page();
+	for (unsigned pages = 0; pages < 3; pages++) {
+		for (unsigned failures = 0; failures < 7; failures++) {
+			fail_page(KUBE_SILENT, false, "");
+			now_ns += 31 * BASE_NS_PER_S;
+			texts_pump(syncer);
+		}
+		bring(0, 1, "next");
+	}
+	assert_non_null(page());
+}
+
 /* The list had so many objects, and is read once. */
 static void pages_without_end_end(void **state)
 {
@@ -357,9 +381,9 @@ static void a_mirror_that_may_not_write_reads_nothing(void **state)
 	syncer->engine.granted = false;
 	while (open_ask(KUBE_POST, ""))
 		(void)write_one();
+	syncer->engine.store.held_most *= 8;
 	texts_pump(syncer);
 	assert_null(page());
-	syncer->engine.store.held_most *= 8;
 	syncer->engine.granted = syncer->engine.draining = true;
 	texts_pump(syncer);
 	assert_null(page());
@@ -380,6 +404,8 @@ int main(void)
 		STORY_OF_FEED(tokens_that_expire_for_ever_end_too),
 		STORY_OF_FEED(what_is_no_list_ends_it),
 		STORY_OF_FEED(a_list_that_begins_anew_ends_it),
+		STORY_OF_FEED(another_list_that_begins_is_no_matter),
+		STORY_OF_FEED(failures_before_a_page_are_over),
 		STORY_OF_FEED(pages_without_end_end),
 		STORY_OF_FEED(a_page_of_nothing_is_the_last_one),
 		STORY_OF_FEED(a_token_that_no_request_takes_is_the_last_one),
