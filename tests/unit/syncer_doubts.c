@@ -62,6 +62,17 @@ static void G6_finalizers_stay_on_what_would_go_without_them(void **state)
 	assert_int_equal(next_at(now_ns + BASE_NS_PER_S), ENGINE_STRIP);
 }
 
+/* The source has the object: nothing goes without them. */
+static void what_is_in_the_way_of_a_write_is_taken_off_in_doubt(void **state)
+{
+	(void)state;
+	engine.doubted = true;
+	item->copy_terminating = true;
+	item->copy_finalizers = 7;
+	engine_settle(&engine, item, now_ns);
+	assert_int_equal(next_at(now_ns), ENGINE_STRIP);
+}
+
 /* H3: nobody can be asked any more, and what was heard may be the last word. */
 static void H3_last_words_are_carried_out(void **state)
 {
@@ -322,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STORY(G6_no_copy_goes_until_the_source_has_said_who_it_is),
 		STORY(G6_finalizers_stay_on_what_would_go_without_them),
+		STORY(what_is_in_the_way_of_a_write_is_taken_off_in_doubt),
 		STORY(H3_last_words_are_carried_out),
 		STORY(G6_what_is_heard_meanwhile_is_written),
 		STORY(C14_a_proof_needs_a_source_that_is_known),
