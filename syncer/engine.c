@@ -18,9 +18,8 @@
 #define RIGHTS_PATIENCE 6
 #define UNREADY_NS      (2 * BASE_NS_PER_S)
 #define DRAIN_RETRY_NS  (100 * BASE_NS_PER_MS)
-/* How soon it is looked again whether the source has said who it is. */
-#define DOUBT_NS   (200 * BASE_NS_PER_MS)
-#define NO_KIND_NS (30 * BASE_NS_PER_S)
+#define DOUBT_NS        (200 * BASE_NS_PER_MS) /* until it is looked again who the source is */
+#define NO_KIND_NS      (30 * BASE_NS_PER_S)
 /* How often an object in the way is looked at: nothing tells when it goes. */
 #define FOREIGN_NS (15 * BASE_NS_PER_S)
 /* After so many failures in a row a kind may not fill the window any more. */
@@ -447,7 +446,7 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
     const struct rewrite_facts *answer, const char *warning, int64_t now_ns)
 {
 	struct item *item = finish(engine, order);
-	bool overtaken = is_overtaken(order, answer);
+	bool overtaken = is_overtaken(order, answer), unsure = item->copy == COPY_UNSURE;
 	bool moved =
 	    !overtaken && (strcmp(item->copy_uid, answer->uid) != 0 || item->copy != COPY_PRESENT);
 	/* The server has replaced just what was judged: of what is not ours the archive has all. */
@@ -461,6 +460,8 @@ bool engine_wrote(struct engine *engine, const struct engine_order *order,
 	engine->written++;
 	if (!overtaken)
 		engine_take_copy(engine, item, answer);
+	if (unsure) /* a list that came meanwhile did not show it */
+		store_set_copy(&engine->store, item, COPY_UNSURE);
 	if (archived)
 		item->archived_version = answer->version;
 	if (order->action == ENGINE_CREATE || order->action == ENGINE_UPDATE ||

@@ -49,6 +49,30 @@ static void answer_after_the_end_makes_no_ghost(void **state)
 	assert_int_equal(pending(), 0);
 }
 
+/* It may be of before that list: the object that it shows is looked at. */
+static void answer_after_a_list_that_did_not_show_it_makes_no_ghost(void **state)
+{
+	struct object *slice = slice_with_copy();
+	struct engine_order order;
+	struct rewrite_facts facts;
+
+	(void)state;
+	change(slice, 7, 0);
+	take(&order, ENGINE_UPDATE);
+	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(7));
+	stamp(slice->local);
+	facts = facts_at(REWRITE_OWN, slice->kind, slice->local);
+	engine_copies_listed(&w.engine, slice->kind, NULL, 9, w.now_ns);
+	(void)engine_wrote(&w.engine, &order, &facts, "", w.now_ns);
+	json_decref(slice->local);
+	slice->local = NULL;
+	take(&order, ENGINE_INSPECT);
+	carry(&order);
+	run();
+	assert_non_null(slice->local);
+	assert_int_equal(pending(), 0);
+}
+
 static void look_that_is_older_than_the_watch_is_not_believed(void **state)
 {
 	struct object *slice = slice_with_copy();
@@ -255,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(answer_after_the_end_makes_no_ghost),
+		STORY(answer_after_a_list_that_did_not_show_it_makes_no_ghost),
 		STORY(look_that_is_older_than_the_watch_is_not_believed),
 		STORY(read_that_is_older_than_the_watch_is_not_written),
 		STORY(read_that_is_as_new_as_the_watch_is_written),
