@@ -38,6 +38,11 @@ bool resume_keeps_version(const struct kube_answer *answer)
 	}
 }
 
+uint32_t resume_smaller_page(uint32_t page)
+{
+	return page > 4 ? page / 4 : 1;
+}
+
 bool resume_was_away(int64_t lost_ns, int64_t now_ns)
 {
 	return lost_ns && now_ns - lost_ns >= AWAY_NS;

@@ -16,6 +16,10 @@ int64_t resume_wait_ms(unsigned failures, int64_t retry_after_ms);
  * server has never reached, are not. */
 bool resume_keeps_version(const struct kube_answer *answer);
 
+/* Objects to ask for after a page of so many was too long: the server counts them, whatever their
+ * size. At least one. */
+uint32_t resume_smaller_page(uint32_t page);
+
 /* Whoever was away for longer than it takes to connect again may have been restored from a backup,
  * and have got as far as it was by other changes (H10). lost_ns: of the loss, boot time; 0: none.
  */

@@ -119,9 +119,8 @@ static void fail(struct kube_watch *watch, const struct kube_answer *answer)
 	if (answer->class == KUBE_GONE && state == WATCH_LISTING && watch->token)
 		watch->unpaged = true;
 	if (answer->too_long && state == WATCH_LISTING) {
-		/* The server counts items, whatever their size: fewer of them. */
 		watch->unpaged = false;
-		watch->page = watch->page > 4 ? watch->page / 4 : 1;
+		watch->page = resume_smaller_page(watch->page);
 	}
 	forget_list(watch);
 	if (!resume_keeps_version(answer))

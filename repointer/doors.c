@@ -50,6 +50,15 @@ void doors_show(const struct member *member)
 
 static void ask(struct member *member);
 
+/* Was any of them, when it was tried last? */
+static bool is_open(const struct member *member)
+{
+	for (unsigned door = 0; door < DOORS; door++)
+		if (member->doors.told[door].verdict == RIGHTS_DIFFER)
+			return true;
+	return false;
+}
+
 static void conclude(struct member *member, enum rights_verdict verdict, const char *found)
 {
 	struct door *told = &member->doors.told[member->doors.door];
@@ -59,12 +68,10 @@ static void conclude(struct member *member, enum rights_verdict verdict, const c
 	told->seen_ns = base_clock_boot_ns();
 	(void)snprintf(told->found, sizeof(told->found), "%s", found);
 	tell(member, member->doors.door);
-	member->doors.open = member->doors.open || verdict == RIGHTS_DIFFER;
 	if (++member->doors.door < DOORS)
 		ask(member);
-	else /* A claim may come any moment where none stands yet, and so may whoever shuts a door.
-	      */
-		later(member, member->view.exists && member->view.term >= 2 && !member->doors.open
+	else /* A claim may come any moment where none stands yet; and who shuts a door. */
+		later(member, member->view.exists && member->view.term >= 2 && !is_open(member)
 				  ? AGAIN_NS
 				  : SOON_NS);
 }
@@ -142,7 +149,6 @@ static void on_timer(void *arg, int64_t now_ns)
 	if (!member->view.known || member->doors.id)
 		return;
 	member->doors.door = 0;
-	member->doors.open = false;
 	ask(member);
 }
 

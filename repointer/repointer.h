@@ -65,7 +65,6 @@ struct doors {
 	struct loop_timer timer;
 	uint64_t id;
 	unsigned door;
-	bool open; /* one of them was, this time */
 	struct door {
 		bool known;
 		enum rights_verdict verdict;

@@ -82,7 +82,7 @@ bool judge_is_unwatched(const struct engine *engine, const struct item *item)
 	uint32_t bits =
 	    kind_row(item->kind)->each ? item->space->copies_doubted : engine->copies_doubted;
 
-	return item->copy != COPY_NONE && (bits & (1u << item->kind));
+	return bits & (1u << item->kind);
 }
 
 /* Its namespace stands here and is not going away (L74, M6). */

@@ -19,7 +19,7 @@ struct decision {
 struct decision judge_item(const struct engine *engine, const struct item *item);
 /* Were the copies of its kind listed here, so that one that was not seen is not there? */
 bool judge_copies_known(const struct engine *engine, const struct item *item);
-/* Is there a copy whose watch was lost, so that it may change unseen (I11)? */
+/* Was the watch of its copies lost, so that one may change unseen (I11)? */
 bool judge_is_unwatched(const struct engine *engine, const struct item *item);
 /* Does its copy follow the source, then and when it is there? That of a Namespace that left, of a
  * marked object, of one whose rules grant too much, one that a person kept, and a token's shell

@@ -480,7 +480,7 @@ static void doubt(
     struct engine *engine, struct item *item, uint32_t doubted, int64_t now_ns, uint32_t *count)
 {
 	(void)engine, (void)now_ns, (void)count;
-	item->copy_doubted = doubted && item->copy != COPY_NONE;
+	item->copy_doubted = doubted;
 	if (doubted)
 		item->archived_version = 0; /* that version, too, may come again */
 }

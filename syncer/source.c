@@ -254,8 +254,7 @@ void source_doubt(struct syncer *syncer)
 {
 	int64_t at_ns = base_clock_boot_ns() + VERIFY_RETRY_NS;
 
-	syncer->doubtful = syncer->engine.doubted = true;
-	syncer->doubts++;
+	syncer->doubtful = syncer->lost_again = syncer->engine.doubted = true;
 	if (syncer->has_grant && !syncer->verify_id && !syncer->engine.draining &&
 	    (!syncer->verify.slot || syncer->verify.at_ns > at_ns))
 		loop_timer_set(syncer->loop, &syncer->verify, at_ns);
@@ -284,7 +283,7 @@ static void verified(struct syncer *syncer)
 		syncer->went_back = true;
 	}
 	engine_source_verified(&syncer->engine);
-	syncer->engine.doubted = syncer->asked_doubts != syncer->doubts;
+	syncer->engine.doubted = syncer->lost_again;
 	syncer->wrong_source = false;
 	feeds_visit(syncer, SIDE_SOURCE, sweep, &more);
 	feeds_tally(syncer);
@@ -358,6 +357,6 @@ void source_verify(struct syncer *syncer)
 	loop_timer_cancel(syncer->loop, &syncer->verify);
 	feeds_visit(syncer, SIDE_SOURCE, start_proving, NULL);
 	syncer->asked_regressed = syncer->engine.regressed;
-	syncer->asked_doubts = syncer->doubts;
+	syncer->lost_again = false;
 	syncer->verify_id = kube_client_ask(syncer->client, &ask, on_identity, syncer);
 }

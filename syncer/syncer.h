@@ -129,12 +129,12 @@ struct syncer {
 	bool has_grant; /* one was given since the start; granted in the engine: not paused */
 
 	uint64_t verify_id, newest_id; /* requests under way, 0: none */
-	bool doubtful; /* a connection to it was lost: is it still where it was? (H10) */
-	uint32_t doubts, asked_doubts; /* how often; asked: when it was asked who it is (G6) */
-	struct newest newest, asked;   /* asked: is looked at under newest_id */
-	bool asked_regressed; /* it had gone back by the time that it was asked who it is */
-	bool went_back;       /* the granted source did, no stranger in its place (H10, G6) */
-	bool wrong_source;    /* the peer is not the granted one; told once */
+	bool doubtful;   /* a connection to it was lost: is it still where it was? (H10) */
+	bool lost_again; /* one was, since it was asked who it is (G6) */
+	struct newest newest, asked; /* asked: is looked at under newest_id */
+	bool asked_regressed;        /* it had gone back by the time that it was asked who it is */
+	bool went_back;    /* the granted source did, no stranger in its place (H10, G6) */
+	bool wrong_source; /* the peer is not the granted one; told once */
 	struct loop_timer advance, wake, verify, report, barrier, last_call;
 
 	uint32_t unsynced, failed_kinds; /* feeds that owe a list; kinds with a fault that counts */

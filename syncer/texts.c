@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/clock.h"
 #include "kube/json.h"
 #include "kube/resume.h"
@@ -75,15 +74,6 @@ static void go_on_at(struct texts *texts, const json_t *answer)
 	texts->token = *token && strlen(token) < TOKEN_BYTES ? strdup(token) : NULL;
 }
 
-/* A server that always has another page would be asked for ever. */
-static bool is_worth_more(const struct feed *feed, size_t objects)
-{
-	struct texts *texts = &feed->syncer->texts;
-
-	texts->read += objects;
-	return objects && texts->read <= (uint64_t)feed->unheld * WORTH;
-}
-
 static void take_page(struct feed *feed, const json_t *list)
 {
 	const json_t *items = json_object_get(list, "items");
@@ -93,34 +83,29 @@ static void take_page(struct feed *feed, const json_t *list)
 	for (size_t i = json_array_size(items); i-- > 0;)
 		keep(feed, json_array_get(items, i));
 	texts->failures = 0;
+	texts->read += json_array_size(items);
 	go_on_at(texts, list);
-	if (!texts->token || !is_worth_more(feed, json_array_size(items)))
+	/* A server that always has another page would be asked for ever. */
+	if (!texts->token || !json_array_size(items) ||
+	    texts->read > (uint64_t)feed->unheld * WORTH)
 		texts_forget(feed);
-}
-
-/* With the token of the answer the rest comes as it is by now. */
-static bool is_expired(struct texts *texts, const struct kube_answer *answer)
-{
-	json_t *status = NULL;
-
-	if (answer->class != KUBE_GONE)
-		return false;
-	status = kube_json_parse(answer->body, NULL);
-	go_on_at(texts, status);
-	json_decref(status);
-	return true;
 }
 
 static void take_failure(struct feed *feed, const struct kube_answer *answer)
 {
 	struct texts *texts = &feed->syncer->texts;
+	json_t *status;
 
 	texts->failures++;
-	if (is_expired(texts, answer)) {
+	if (answer->class == KUBE_GONE) {
+		/* With the token of the answer the rest comes as it is by now. */
+		status = kube_json_parse(answer->body, NULL);
+		go_on_at(texts, status);
+		json_decref(status);
 		if (!texts->token)
 			texts->failures = PATIENCE;
 	} else if (answer->too_long) {
-		texts->page = texts->page > 4 ? texts->page / 4 : 1;
+		texts->page = resume_smaller_page(texts->page);
 	} else {
 		texts->not_before_ns =
 		    answer->finished_ns +
@@ -142,9 +127,9 @@ static void on_page(void *arg, const struct kube_answer *answer)
 	if (answer->class != KUBE_OK) {
 		take_failure(feed, answer);
 	} else {
+		/* Of what is no list nothing is kept, and it has no other page. */
 		list = kube_json_parse(answer->body, NULL);
-		take_page(
-		    feed, list); /* of what is no list nothing is kept, and it has no other page */
+		take_page(feed, list);
 		json_decref(list);
 	}
 	writes_pump(syncer);

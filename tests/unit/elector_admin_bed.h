@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "elector/elector.h"
+#include "tests/sim/no_metric.h"
 
 /* --- The role process, played by the test ------------------------------------------------------
  */
@@ -106,16 +107,6 @@ void role_tell(struct role_process *process, enum control_type type, uint64_t a0
 	(void)a0;
 	(void)a1;
 	(void)text;
-}
-
-void role_metric(struct role_process *process, enum metric_id id, const char *label,
-    const char *label2, int64_t value_micro)
-{
-	(void)process;
-	(void)id;
-	(void)label;
-	(void)label2;
-	(void)value_micro;
 }
 
 void role_attach(struct role_process *process, const struct role_ops *ops, void *ctx)

@@ -16,6 +16,7 @@
 #include "kube/json.h"
 #include "publisher/publisher.h"
 #include "tests/sim/no_dialer.h"
+#include "tests/sim/no_metric.h"
 #include "tests/unit/config_pool.h"
 
 /* --- What the publisher calls ----------------------------------------------------------------- */
@@ -112,16 +113,6 @@ bool role_send(struct role_process *process, enum role peer, unsigned shard, enu
 		tells++;
 	}
 	return true;
-}
-
-void role_metric(struct role_process *process, enum metric_id id, const char *label,
-    const char *label2, int64_t value_micro)
-{
-	(void)process;
-	(void)id;
-	(void)label;
-	(void)label2;
-	(void)value_micro;
 }
 
 /* --- A hub ------------------------------------------------------------------------------------ */

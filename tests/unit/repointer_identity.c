@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "tests/sim/no_dialer.h"
+#include "tests/sim/no_metric.h"
 
 /* --- The role process and its API client, played by the test -------------------------------- */
 
@@ -42,12 +43,6 @@ bool role_send(
 {
 	(void)process, (void)peer, (void)of, (void)id, (void)body;
 	return true;
-}
-
-void role_metric(struct role_process *process, enum metric_id id, const char *label,
-    const char *label2, int64_t value_micro)
-{
-	(void)process, (void)id, (void)label, (void)label2, (void)value_micro;
 }
 
 bool kube_client_take(struct kube_client *client, const struct msg_credential *m)

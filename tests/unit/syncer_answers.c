@@ -133,16 +133,9 @@ static void what_is_in_order_has_no_history(void **state)
 /* H13 */
 static void H13_dependents_go_on_without_an_owner_that_is_refused(void **state)
 {
-	struct item *dependent = add(KIND_VPN_KEY_ROTATION, "red");
+	struct item *dependent = dependent_that_waits();
 
 	(void)state;
-	dependent->owner = item;
-	dependent->source_body = B;
-	item->has_dependents = true;
-	copy_is(item, COPY_NONE);
-	engine_settle(&engine, item, now_ns);
-	engine_settle(&engine, dependent, now_ns);
-	assert_int_equal(dependent->queue, QUEUE_NOT);
 	next_is(item, ENGINE_FETCH);
 	fails(KUBE_REFUSED);
 	assert_int_equal(item->state, ITEM_BLOCKED);

@@ -76,6 +76,21 @@ static inline void anew(void)
 	(void)setup(NULL);
 }
 
+/* The item is still to be created, and its dependent waits for that. */
+static inline struct item *dependent_that_waits(void)
+{
+	struct item *dependent = add(KIND_VPN_KEY_ROTATION, "red");
+
+	dependent->owner = item;
+	dependent->source_body = B;
+	item->has_dependents = true;
+	store_set_copy(&engine.store, item, COPY_NONE);
+	engine_settle(&engine, item, now_ns);
+	engine_settle(&engine, dependent, now_ns);
+	assert_int_equal(dependent->queue, QUEUE_NOT);
+	return dependent;
+}
+
 static inline void source_is(struct item *of, enum source_state state)
 {
 	store_set_source(&engine.store, of, state);

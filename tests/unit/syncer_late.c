@@ -27,18 +27,23 @@ static void edit(struct object *object, int n)
 	show_copy(object, 1);
 }
 
+/* The hub has done it, and its answer, which is returned, is on its way. */
+static struct rewrite_facts write_under_way(struct object *slice, struct engine_order *order)
+{
+	change(slice, 7, 0);
+	take(order, ENGINE_UPDATE);
+	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(7));
+	stamp(slice->local);
+	return facts_at(REWRITE_OWN, slice->kind, slice->local);
+}
+
 static void answer_after_the_end_makes_no_ghost(void **state)
 {
 	struct object *slice = slice_with_copy();
 	struct engine_order order;
-	struct rewrite_facts facts;
+	struct rewrite_facts facts = write_under_way(slice, &order);
 
 	(void)state;
-	change(slice, 7, 0);
-	take(&order, ENGINE_UPDATE);
-	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(7));
-	stamp(slice->local);
-	facts = facts_at(REWRITE_OWN, slice->kind, slice->local);
 	engine_copy_gone(&w.engine, slice->kind, NS, "red", ++w.version, w.now_ns);
 	(void)engine_wrote(&w.engine, &order, &facts, "", w.now_ns);
 	assert_int_equal(item_of(slice)->copy, COPY_NONE);
@@ -54,14 +59,9 @@ static void answer_after_a_list_that_did_not_show_it_makes_no_ghost(void **state
 {
 	struct object *slice = slice_with_copy();
 	struct engine_order order;
-	struct rewrite_facts facts;
+	struct rewrite_facts facts = write_under_way(slice, &order);
 
 	(void)state;
-	change(slice, 7, 0);
-	take(&order, ENGINE_UPDATE);
-	json_object_set_new(json_object_get(slice->local, "spec"), "n", json_integer(7));
-	stamp(slice->local);
-	facts = facts_at(REWRITE_OWN, slice->kind, slice->local);
 	engine_copies_listed(&w.engine, slice->kind, NULL, 9, w.now_ns);
 	(void)engine_wrote(&w.engine, &order, &facts, "", w.now_ns);
 	json_decref(slice->local);

@@ -21,6 +21,7 @@
 #include "kube/json.h"
 #include "syncer/syncer.h"
 #include "tests/sim/no_dialer.h"
+#include "tests/sim/no_metric.h"
 #include "tests/sim/no_renewal.h"
 
 #define NS "kubeslice-cisco"
@@ -97,16 +98,6 @@ enum verdict link_refuse(void *context, const struct link *link, const void *mes
 	return VERDICT_PEER_BROKEN;
 }
 
-void role_metric(struct role_process *process, enum metric_id id, const char *label,
-    const char *label2, int64_t value_micro)
-{
-	(void)process;
-	(void)id;
-	(void)label;
-	(void)label2;
-	(void)value_micro;
-}
-
 uint64_t kube_client_stream(struct kube_client *client, const struct kube_ask *what,
     uint32_t idle_ms, kube_chunk_fn *chunk, kube_done_fn *done, void *arg)
 {
@@ -160,6 +151,7 @@ void kube_client_shutdown(struct kube_client *client)
 {
 	(void)client;
 }
+
 /* --- What the test says ---------------------------------------------------------------------- */
 
 static inline void answer(struct ask *ask, enum kube_class class, const char *body)
@@ -181,6 +173,7 @@ static inline struct ask *open_ask(enum kube_verb verb, const char *in_query)
 			return &asks[i];
 	return NULL;
 }
+
 static inline void fire_all(void)
 {
 	for (unsigned i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
@@ -191,6 +184,7 @@ static inline void fire_all(void)
 			timer->fire(timer->arg, now_ns);
 		}
 }
+
 static inline void on_note(void *arg, enum engine_note note, struct item *item)
 {
 	(void)arg;

@@ -146,17 +146,10 @@ static void H10_a_copy_tells_that_a_list_is_old(void **state)
 /* It is still to be created when a mark on it keeps it out: what waited for it goes on without. */
 static void H13_dependents_go_on_without_an_owner_that_is_marked(void **state)
 {
-	struct item *dependent = add(KIND_VPN_KEY_ROTATION, "red");
+	struct item *dependent = dependent_that_waits();
 	struct rewrite_facts facts = source_facts(11);
 
 	(void)state;
-	dependent->owner = item;
-	dependent->source_body = B;
-	item->has_dependents = true;
-	copy_is(item, COPY_NONE);
-	engine_settle(&engine, item, now_ns);
-	engine_settle(&engine, dependent, now_ns);
-	assert_int_equal(dependent->queue, QUEUE_NOT);
 	facts.left_out = true;
 	seen(&facts, true, 1);
 	assert_int_equal(item->state, ITEM_EXCLUDED);

@@ -148,8 +148,7 @@ struct request {
 	struct filter {
 		enum kind kind;
 		char space[64], label[80], value[80];
-		bool one; /* it shows what is known, and is to prove nothing of what it does not
-			     show */
+		bool proves_nothing; /* of what it does not show */
 	} filter;
 	uint64_t position;
 	int64_t ends, heard;
@@ -231,13 +230,12 @@ struct mirror {
 	int64_t stranger_left;  /* it does no more, or was accepted */
 	json_t *pinned_objects; /* while another cluster answers: what the granted one has */
 	unsigned backup_deletes[KIND_COUNT];
-	int64_t frozen_since;
-	bool confirmed;     /* a person let held deletions go */
-	bool frozen_proven; /* the granted one said who it is since */
-	bool exposed;       /* the last one that said who it is was a stranger */
-	bool misled;        /* a stranger's list came through, and it was not exposed since */
-	bool ever_believed; /* written was what was sent while a stranger answered, or nobody
-			       exposed it */
+	int64_t frozen_since; /* when the mirror knew that the source went back */
+	bool confirmed;       /* a person let held deletions go */
+	bool frozen_proven;   /* the granted one said who it is since */
+	bool exposed;         /* the last one that said who it is was a stranger */
+	bool misled;          /* a stranger's list came through, and it was not exposed since */
+	bool ever_believed;   /* a stranger was: something was written, or nobody exposed it */
 	uint64_t writes, steps, archives, deletes;
 	int64_t last_write;
 	const char *broken;

@@ -14,6 +14,7 @@
 #include "syncer/judge.h"
 #include "syncer/syncer.h"
 #include "tests/sim/mirror/mirror.h"
+#include "tests/sim/no_metric.h"
 
 int syncer_main(int argc, char **argv); /* main of syncer/main.o (Makefile) */
 
@@ -213,16 +214,6 @@ int role_run(struct role_process *process)
 		if (!chaos_step(NEVER))
 			break;
 	return the->exit_code;
-}
-
-void role_metric(struct role_process *process, enum metric_id id, const char *label,
-    const char *label2, int64_t value_micro)
-{
-	(void)process;
-	(void)id;
-	(void)label;
-	(void)label2;
-	(void)value_micro;
 }
 
 enum verdict link_refuse(void *context, const struct link *link, const void *message, int fd)

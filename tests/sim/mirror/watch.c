@@ -87,8 +87,8 @@ static void read_filter(const struct request *request, struct filter *filter)
 
 	CHECK(place_of(request->path, &place));
 	*filter = (struct filter){ .kind = place.kind };
-	filter->one = parameter(request->query, "limit", text, sizeof(text)) &&
-		      (atoi(text) == 1 || atoi(text) == TEXTS_PAGE);
+	filter->proves_nothing = parameter(request->query, "limit", text, sizeof(text)) &&
+				 (atoi(text) == 1 || atoi(text) == TEXTS_PAGE);
 	(void)snprintf(filter->space, sizeof(filter->space), "%s", place.space);
 	if (!parameter(request->query, "labelSelector", text, sizeof(text)))
 		return;

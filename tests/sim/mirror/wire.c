@@ -146,7 +146,8 @@ static void finish(struct request *request, int status, const json_t *body)
 	request->answered = true;
 	listed = done && status == 200 && json_object_get(body, "items") &&
 		 !*kube_json_text(json_object_get(body, "metadata"), "continue");
-	listed = listed && request->target == CREDENTIAL_PEER_SYNCER && !request->filter.one;
+	listed =
+	    listed && request->target == CREDENTIAL_PEER_SYNCER && !request->filter.proves_nothing;
 	filter = request->filter;
 	memcpy(cluster, request->cluster, sizeof(cluster));
 	version = version_of(body);

@@ -185,10 +185,10 @@ func (r *run) large(ctx context.Context) error {
 func (r *run) longList(ctx context.Context) error {
 	const count, size = 900, 16 << 10
 	r.b.Kill()
-	if err := r.createMany(ctx, rotations, count, func(i int) kube.Object {
+	if err := eightAtATime(count, func(i int) error {
 		o := rotation(fmt.Sprint("long-", i), size)
 		o["metadata"].(map[string]any)["labels"] = map[string]any{"long": "yes"}
-		return o
+		return r.create(ctx, rotations, o)
 	}); err != nil {
 		return err
 	}
@@ -225,15 +225,15 @@ func (r *run) longList(ctx context.Context) error {
 	return r.equal(ctx)
 }
 
-// createMany creates objects on hub-a, eight at a time.
-func (r *run) createMany(ctx context.Context, resource kube.Resource, count int, object func(i int) kube.Object) error {
+// eightAtATime calls one for each number below count.
+func eightAtATime(count int, one func(i int) error) error {
 	const workers = 8
 	var group sync.WaitGroup
 	errs := make([]error, workers)
 	for worker := range workers {
 		group.Go(func() {
 			for i := worker; i < count && errs[worker] == nil; i += workers {
-				errs[worker] = r.create(ctx, resource, object(i))
+				errs[worker] = one(i)
 			}
 		})
 	}
@@ -290,8 +290,8 @@ func (r *run) planLists(word string, times int, f fault.Fault) {
 func (r *run) manyObjects(ctx context.Context) error {
 	const many = 620
 	sample := rowOf("SliceQoSConfig").spare
-	if err := r.createMany(ctx, qualities, many, func(i int) kube.Object {
-		return named(sample, fmt.Sprint("many-", i))
+	if err := eightAtATime(many, func(i int) error {
+		return r.create(ctx, qualities, named(sample, fmt.Sprint("many-", i)))
 	}); err != nil {
 		return err
 	}

@@ -22,30 +22,17 @@ import (
 func (r *run) pass(ctx context.Context) error {
 	const count, prompt = 600, 150
 	r.b.Kill()
-	var group sync.WaitGroup
-	failures := make(chan error, count)
-	for worker := range 16 {
-		group.Go(func() {
-			for i := worker; i < count; i += 16 {
-				// A machine that is busy with this may keep hub-a from leading for a moment.
-				if err := see.Eventually(ctx, patience, func() error {
-					err := r.create(ctx, kube.SliceConfigs, slice(fmt.Sprintf("pass-%03d", i)))
-					if kube.IsCode(err, http.StatusConflict) {
-						return nil
-					}
-					return err
-				}); err != nil {
-					failures <- err
-					return
-				}
+	if err := eightAtATime(count, func(i int) error {
+		// A machine that is busy with this may keep hub-a from leading for a moment.
+		return see.Eventually(ctx, patience, func() error {
+			err := r.create(ctx, kube.SliceConfigs, slice(fmt.Sprintf("pass-%03d", i)))
+			if kube.IsCode(err, http.StatusConflict) {
+				return nil
 			}
+			return err
 		})
-	}
-	group.Wait()
-	select {
-	case err := <-failures:
+	}); err != nil {
 		return err
-	default:
 	}
 	var asked atomic.Int64
 	var hurry atomic.Bool
@@ -84,19 +71,16 @@ func (r *run) pass(ctx context.Context) error {
 		}
 		return err
 	}))
-	for worker := range 16 {
-		group.Go(func() {
-			for i := worker; i < count; i += 16 {
-				see.Eventually(ctx, patience, func() error {
-					if err := r.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, fmt.Sprintf("pass-%03d", i))); !kube.IsCode(err, http.StatusNotFound) {
-						return err
-					}
-					return nil
-				})
+	if err := eightAtATime(count, func(i int) error {
+		return see.Eventually(ctx, patience, func() error {
+			if err := r.a.Admin.Delete(ctx, kube.SliceConfigs.Path(pair.Project, fmt.Sprintf("pass-%03d", i))); !kube.IsCode(err, http.StatusNotFound) {
+				return err
 			}
+			return nil
 		})
+	}); err != nil {
+		return err
 	}
-	group.Wait()
 	return see.Eventually(ctx, 3*patience, func() error {
 		o, err := r.b.Status(ctx)
 		if err == nil && (o.Int("mirror", "objects") > 100 || o.Int("mirror", "pending") > 0) {
